@@ -1,0 +1,57 @@
+"""Where does a vision-transformer pipeline put its inductive bias?
+
+The modules stand on floors; a module imports only from floors below its own.
+
+floor 0, ground (standard library)
+    errors        the one family of errors, and the checks of sizes and names that raise them
+    formula       what lets one formula take integers and sympy symbols alike
+    formatting    the one formatter for everything that is printed
+floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
+    arrays           checks of arrays
+    patches          pictures to patches and back
+    interface        rank, null space and collisions of the patch projection
+    attention        softmax attention in floating point
+    exact_attention  the same in rational arithmetic
+    vit              a small pre-norm vision transformer that returns every intermediate
+    symmetry         permutations, equivariance defects, commutants
+floor 2, instruments
+    photographs   the two photographs that the book works on
+floor 3, assemblies
+    claims        one record for each statement that the book proves
+floor 4, faces
+    cards         a claim as text
+    figures       one style, and ``show``
+
+Submodules load when first used: ``import vitbias`` itself imports nothing but this file.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "arrays",
+    "attention",
+    "cards",
+    "claims",
+    "errors",
+    "exact_attention",
+    "figures",
+    "formatting",
+    "formula",
+    "interface",
+    "patches",
+    "photographs",
+    "symmetry",
+    "vit",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return import_module(f"vitbias.{name}")
+    raise AttributeError(f"module 'vitbias' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

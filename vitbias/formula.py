@@ -1,0 +1,69 @@
+"""What lets one formula take integers and sympy symbols alike.
+
+A formula of the book is written once, as a plain function. Called with integers it counts;
+called with sympy symbols it returns the expression that the derivations work with. These helpers
+are the few places where the two differ. sympy is imported only when a symbol arrives.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from vitbias.errors import GeometryError, Literal, require_size
+
+if TYPE_CHECKING:
+    import sympy
+
+__all__ = ["Size", "as_size", "exact_quotient", "is_symbolic", "maximum", "minimum"]
+
+Size: TypeAlias = "int | sympy.Expr"
+
+
+def is_symbolic(*values: Any) -> bool:
+    """True if any value is a sympy expression with a free symbol."""
+    return any(bool(getattr(value, "free_symbols", ())) for value in values)
+
+
+def as_size(field: str, value: Any, *, minimum: int = 1) -> Any:
+    """A symbol as it is; anything else through ``require_size``."""
+    return value if is_symbolic(value) else require_size(field, value, minimum=minimum)
+
+
+def maximum(first: Any, second: Any) -> Any:
+    """max(first, second); ``sympy.Max`` when a symbol is among them."""
+    if is_symbolic(first, second):
+        from sympy import Max
+
+        return Max(first, second)
+    return max(first, second)
+
+
+def minimum(first: Any, second: Any) -> Any:
+    """min(first, second); ``sympy.Min`` when a symbol is among them."""
+    if is_symbolic(first, second):
+        from sympy import Min
+
+        return Min(first, second)
+    return min(first, second)
+
+
+def exact_quotient(field: str, whole: Any, part: Any) -> Any:
+    """whole / part, for integers only where ``part`` divides ``whole``.
+
+    With symbols the quotient is formal: the derivation carries "part divides whole" as a hypothesis.
+
+    Raises
+    ------
+    GeometryError : the division leaves a remainder; the message gives the nearest sizes that do not
+    """
+    if is_symbolic(whole, part):
+        return whole / part
+    quotient, remainder = divmod(whole, part)
+    if remainder:
+        below, above = quotient * part, (quotient + 1) * part
+        near = f"{below} or {above}" if below else f"{above}"
+        raise GeometryError(
+            field,
+            expected=f"a multiple of {part}",
+            got=Literal(f"{whole} (remainder {remainder})"),
+            hint=f"the nearest sizes are {near}",
+        )
+    return quotient
