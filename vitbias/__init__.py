@@ -10,6 +10,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     arrays           checks of arrays
     patches          pictures to patches and back
     interface        rank, null space and collisions of the patch projection
+    lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     vit              a small pre-norm vision transformer that returns every intermediate
@@ -40,6 +41,7 @@ __all__ = [
     "formatting",
     "formula",
     "interface",
+    "lattice",
     "patches",
     "photographs",
     "symmetry",

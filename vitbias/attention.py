@@ -1,0 +1,153 @@
+"""Softmax attention in floating point, with masks and heads.
+
+Notation: Q (N, d_k), K (M, d_k), V (M, d_v); rows are tokens. S = Q K^T · scale; A = row softmax of S,
+(N, M); the output is A V. Batch and head axes stand in front of the token axis.
+
+Convention: scale is 1/sqrt(d_k) unless given. A mask is boolean, True where the query of the row may use the
+key of the column; a forbidden score counts as minus infinity, so its weight is exactly 0.
+
+Sources: Vaswani et al., NeurIPS 2017 (arXiv:1706.03762), section 3.2; equation 2 of the review.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from einops import rearrange
+
+from vitbias.arrays import Array, require_array
+from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+
+__all__ = ["HeadWeights", "attend", "attention", "multi_head", "require_mask", "softmax"]
+
+
+@dataclass(frozen=True)
+class HeadWeights:
+    """The maps of one multi-head attention: tokens (N, d) to tokens (N, d).
+
+    query, key, value, output : (d, d), applied as x @ W^T + b, heads side by side in the rows of W
+    *_bias : (d,)
+    """
+
+    query: Array
+    query_bias: Array
+    key: Array
+    key_bias: Array
+    value: Array
+    value_bias: Array
+    output: Array
+    output_bias: Array
+
+
+def softmax(scores: Any, *, mask: Any = None) -> Array:
+    """Softmax over the last axis: exp(s_j - max s) / sum_k exp(s_k - max s), over the allowed keys.
+
+    Subtracting the largest allowed score changes nothing in exact arithmetic and keeps exp in range.
+
+    Parameters
+    ----------
+    scores : (..., queries, keys)
+    mask : (queries, keys) booleans, True = allowed; None allows all
+
+    Raises
+    ------
+    ShapeError, ValuesError : also for a mask with a row that allows no key
+    """
+    scores = require_array("scores", scores, "... queries keys")
+    if mask is None:
+        allowed = np.ones(scores.shape[-2:], dtype=bool)
+    else:
+        allowed = require_mask(mask, *scores.shape[-2:])
+    top = np.where(allowed, scores, -np.inf).max(axis=-1, keepdims=True)
+    weights = np.exp(np.where(allowed, scores - top, -np.inf))
+    total: Array = weights.sum(axis=-1, keepdims=True)
+    return np.asarray(weights / total)
+
+
+def attend(
+    query: Any, key: Any, value: Any, *, mask: Any = None, scale: float | None = None
+) -> Any:
+    """Output A V, (..., N, d_v), and weights A, (..., N, M), as the pair (output, weights).
+
+    Parameters
+    ----------
+    query : (..., N, d_k); key : (..., M, d_k); value : (..., M, d_v)
+    mask : (N, M) booleans, True = allowed
+    scale : factor of the scores; default 1/sqrt(d_k)
+
+    Raises
+    ------
+    ShapeError : d_k of query and key, or M of key and value, differ
+    ValuesError
+    """
+    query = require_array("query", query, "... queries width")
+    key = require_array("key", key, "... keys width")
+    value = require_array("value", value, "... keys values")
+    if query.shape[-1] != key.shape[-1]:
+        got = Literal(f"{query.shape[-1]} and {key.shape[-1]}")
+        raise ShapeError("query and key", expected="one width", got=got)
+    if key.shape[-2] != value.shape[-2]:
+        got = Literal(f"{key.shape[-2]} and {value.shape[-2]}")
+        raise ShapeError("key and value", expected="one number of tokens", got=got)
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = softmax(query @ np.swapaxes(key, -1, -2) * factor, mask=mask)
+    return weights @ value, weights
+
+
+def attention(
+    query: Any, key: Any, value: Any, *, mask: Any = None, scale: float | None = None
+) -> Array:
+    """The output of ``attend`` alone: softmax_row(Q K^T / sqrt(d_k)) V, (..., N, d_v)."""
+    output, _ = attend(query, key, value, mask=mask, scale=scale)
+    return np.asarray(output)
+
+
+def multi_head(tokens: Any, weights: HeadWeights, heads: int, *, mask: Any = None) -> Any:
+    """Multi-head self-attention: (..., N, d) to the pair (output (..., N, d), A (..., heads, N, N)).
+
+    Raises
+    ------
+    GeometryError : d is not divisible by the number of heads
+    ShapeError, ValuesError
+    """
+    tokens = require_array("tokens", tokens, "... tokens width")
+    width = tokens.shape[-1]
+    heads = require_size("heads", heads)
+    if width % heads:
+        near = ", ".join(str(h) for h in range(1, width + 1) if width % h == 0)
+        raise GeometryError("heads", expected=f"a divisor of the width {width} ({near})", got=heads)
+    split = [
+        rearrange(
+            tokens @ require_array(name, getattr(weights, name), f"{width} {width}").T
+            + require_array(f"{name}_bias", getattr(weights, f"{name}_bias"), str(width)),
+            "... tokens (heads width) -> ... heads tokens width",
+            heads=heads,
+        )
+        for name in ("query", "key", "value")
+    ]
+    output, shares = attend(*split, mask=mask)
+    joined = rearrange(output, "... heads tokens width -> ... tokens (heads width)")
+    return joined @ weights.output.T + weights.output_bias, shares
+
+
+def require_mask(mask: Any, queries: int, keys: int) -> Array:
+    """``mask`` as a boolean (queries, keys) array in which every row allows a key.
+
+    Raises
+    ------
+    ShapeError : another shape
+    ValuesError : not booleans, or a query that may use no key (its softmax is not defined)
+    """
+    array = np.asarray(mask)
+    if array.dtype != bool:
+        raise ValuesError(
+            "mask", expected="booleans, True = allowed", got=Literal(f"{array.dtype} values")
+        )
+    if array.shape != (queries, keys):
+        got = Literal(f"shape {array.shape}")
+        raise ShapeError("mask", expected=f"shape ({queries}, {keys})", got=got)
+    empty = np.flatnonzero(~array.any(axis=1))
+    if len(empty):
+        got = Literal(f"none in row {empty[0]}")
+        raise ValuesError("mask", expected="an allowed key in every row", got=got)
+    return array

@@ -1,0 +1,237 @@
+"""The patch interface: what survives the map from pixels to tokens.
+
+Notation: x raw patch, D = P²C values; z = E x token, d values; E the patch projection, d x D (the ViT
+paper writes x E with E of D x d). rank E + nullity E = D, and nullity E >= max(0, D - d).
+
+Convention: nullity counts the directions of the D-dimensional patch space that leave no trace in the
+token. A bias, a position signal or a normalisation after E cannot bring them back: they see z only.
+
+Two certificates. ``"integer"``: Gaussian elimination in integers (python-flint), so the rank is the
+rank. ``"numerical"``: singular values above a tolerance, given only when there is a gap around it.
+
+Source: rank-nullity theorem; equation 1 of the review that this book accompanies.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+from vitbias.arrays import Array, require_array, require_integers
+from vitbias.errors import (
+    AmbiguousRankError,
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+)
+from vitbias.formula import Size, as_size, maximum
+
+__all__ = [
+    "Collision",
+    "RankReport",
+    "collision",
+    "exact_rank",
+    "integer_rows",
+    "min_nullity",
+    "null_vectors",
+    "numerical_rank",
+]
+
+SMALLEST_GAP = 1e3
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """Rank and nullity of a d x D projection, with the evidence for them.
+
+    ``tolerance``, ``kept``, ``dropped`` and ``gap`` are None under the integer certificate. Under the
+    numerical one: the absolute tolerance, the smallest singular value above it, the largest below it
+    (0.0 if there is none), and kept / max(dropped, tolerance).
+    """
+
+    rank: int
+    nullity: int
+    certificate: str
+    tolerance: float | None = None
+    kept: float | None = None
+    dropped: float | None = None
+    gap: float | None = None
+
+
+@dataclass(frozen=True)
+class Collision:
+    """Two different patches with one token: E first = E second = token, exactly."""
+
+    first: Array
+    second: Array
+    token: Array
+
+
+def min_nullity(raw: Size, width: Size) -> Any:
+    """max(0, D - d), the least nullity of any d x D projection; attained at maximal rank.
+
+    >>> min_nullity(768, 192), min_nullity(768, 768)
+    (576, 0)
+
+    Raises
+    ------
+    GeometryError : a size that is not an integer (D >= 1, d >= 0) or a symbol
+    """
+    return maximum(0, as_size("raw", raw) - as_size("width", width, minimum=0))
+
+
+def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
+    """Rank of a float matrix by its singular values, with tolerance and gap.
+
+    rank = #{s_i > tolerance}, tolerance = rtol · s_1; rtol defaults to max(d, D) times the machine
+    epsilon of the matrix's type, the bound on the rounding of the singular values.
+
+    Parameters
+    ----------
+    weight : (d, D) floats or integers
+    rtol : relative to the largest singular value; in (0, 1)
+
+    Raises
+    ------
+    AmbiguousRankError : the singular values around the tolerance are closer than a factor 1,000, so
+        the rank would say more of the tolerance than of the matrix
+    ShapeError, ValuesError
+    """
+    weight = require_array("weight", weight, "width raw")
+    kind = weight.dtype if weight.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if rtol is None:
+        rtol = max(weight.shape) * float(np.finfo(kind).eps)
+    if not (isinstance(rtol, float) and 0 < rtol < 1):
+        raise ValuesError("rtol", expected="a float between 0 and 1", got=rtol)
+    singular = np.linalg.svd(weight.astype(kind), compute_uv=False).astype(float)
+    tolerance = rtol * float(singular[0])
+    rank = int((singular > tolerance).sum())
+    if rank == 0:
+        return RankReport(0, weight.shape[1], "numerical", 0.0, None, 0.0, None)
+    kept = float(singular[rank - 1])
+    dropped = float(singular[rank]) if rank < len(singular) else 0.0
+    gap = kept / max(dropped, tolerance)
+    if gap < SMALLEST_GAP:
+        got = Literal(f"{kept:.3g} kept, {dropped:.3g} dropped, tolerance {tolerance:.3g}")
+        raise AmbiguousRankError(
+            "weight",
+            expected=f"singular values a factor {SMALLEST_GAP:g} apart around the tolerance",
+            got=got,
+            hint="use exact_rank, or name another rtol",
+        )
+    return RankReport(rank, weight.shape[1] - rank, "numerical", tolerance, kept, dropped, gap)
+
+
+def exact_rank(weight: Any) -> RankReport:
+    """Rank over the rationals of a (d, D) matrix of integers, fractions or floats.
+
+    Floats count as the dyadic rationals that they are, without rounding.
+
+    Raises
+    ------
+    ShapeError, ValuesError
+    """
+    rows = integer_rows(weight)
+    rank = int(_flint_matrix(rows).rank())
+    return RankReport(rank, rows.shape[1] - rank, "integer")
+
+
+def null_vectors(weight: Any) -> Array:
+    """A basis of {v : E v = 0} over the rationals, (nullity, D) Python integers.
+
+    Each vector is primitive (its entries have greatest common divisor 1) and its first nonzero
+    entry is positive. No vectors, shape (0, D), when E is injective. Compare spans, never bases: a basis
+    is only one of many.
+
+    Raises
+    ------
+    ShapeError, ValuesError
+    """
+    rows = integer_rows(weight)
+    basis, nullity = _flint_matrix(rows).nullspace()
+    columns = np.array(basis.tolist(), dtype=object).reshape(rows.shape[1], -1)[:, :nullity]
+    vectors = np.empty((nullity, rows.shape[1]), dtype=object)
+    for index, column in enumerate(columns.T):
+        vectors[index] = _primitive([int(entry) for entry in column])
+    return vectors
+
+
+def collision(weight: Any, patch: Any, *, low: int = 0, high: int = 255) -> Collision:
+    """A second integer patch with values in low…high and exactly the same token, or an error.
+
+    second = patch + v or patch - v for the first basis vector v of ``null_vectors`` for which the values
+    stay in range. ``vitbias.lattice`` searches further, for many patches at once.
+
+    Parameters
+    ----------
+    weight : (d, D) integers; patch : (D,) integers in low…high
+
+    Raises
+    ------
+    GeometryError : E is injective, or no basis vector fits the range around this patch
+    ShapeError, ValuesError
+    """
+    weight = require_integers("weight", weight, "width raw")
+    patch = require_integers("patch", patch, str(weight.shape[1]))
+    if not all(low <= value <= high for value in patch):
+        raise ValuesError(
+            "patch", expected=f"values in {low} to {high}", got=Literal(str(list(patch)))
+        )
+    vectors = null_vectors(weight)
+    for vector in vectors:
+        for second in (patch + vector, patch - vector):
+            if all(low <= value <= high for value in second):
+                return Collision(patch, second, weight @ patch)
+    got = Literal(
+        f"{len(vectors)} null vectors, none of which fits" if len(vectors) else "nullity 0"
+    )
+    raise GeometryError(
+        "weight", expected=f"a null vector that stays in {low} to {high} around the patch", got=got
+    )
+
+
+def integer_rows(weight: Any) -> Array:
+    """A matrix of Python integers with the same row space: each row times its common denominator.
+
+    Parameters
+    ----------
+    weight : (d, D) integers, ``fractions.Fraction``, or floats (taken as dyadic rationals)
+
+    Raises
+    ------
+    ShapeError, ValuesError
+    """
+    array = weight if isinstance(weight, np.ndarray) else np.array(weight, dtype=object)
+    if array.dtype.kind == "O":
+        if array.ndim != 2 or 0 in array.shape:
+            raise ShapeError(
+                "weight", expected="axes (width, raw)", got=Literal(f"shape {array.shape}")
+            )
+        if not all(type(item) in (int, float, Fraction) for item in array.flat):
+            raise ValuesError("weight", expected="integers, fractions or floats", got=weight)
+    else:
+        array = require_array("weight", array, "width raw").astype(object)
+    rows = np.empty(array.shape, dtype=object)
+    for index, row in enumerate(array):
+        try:
+            fractions = [Fraction(entry) for entry in row]
+        except (ValueError, OverflowError):
+            raise ValuesError("weight", expected="finite numbers", got=list(row)) from None
+        common = lcm(*(entry.denominator for entry in fractions))
+        rows[index] = [int(entry * common) for entry in fractions]
+    return rows
+
+
+def _flint_matrix(rows: Array) -> Any:
+    from flint import fmpz_mat
+
+    return fmpz_mat(rows.tolist())
+
+
+def _primitive(vector: list[int]) -> list[int]:
+    divisor = gcd(*vector)
+    sign = next(1 if entry > 0 else -1 for entry in vector if entry)
+    return [sign * entry // divisor for entry in vector]

@@ -1,0 +1,139 @@
+"""Integer collisions: pictures with 8-bit values and bit-identical integer tokens.
+
+The integer null vectors of an integer projection E (d x D) form a lattice, {v in Z^D : E v = 0}, of
+rank D - rank E. Adding one of them to a patch leaves the token unchanged to the last bit. The shorter
+the vectors, the more patches stay inside 0…255; LLL reduction finds short ones.
+
+Method: the rows (B·E e_i | e_i), i = 1…D, are reduced by LLL; for a large B the reduced vectors with
+head 0 are a basis of the lattice (any integer null vector is an integer combination of all rows, and the
+other heads are linearly independent). The near-collision step is Babai's nearest plane.
+
+Sources: Lenstra, Lenstra and Lovász, Math. Ann. 261 (1982); Babai, Combinatorica 6 (1986).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vitbias.arrays import Array, require_integers
+from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+from vitbias.interface import exact_rank
+
+__all__ = ["PatchCollisions", "collide", "kernel_lattice"]
+
+FIRST_SCALE_BITS = 40
+
+
+@dataclass(frozen=True)
+class PatchCollisions:
+    """m pairs of patches with equal tokens: first, second (m, D); tokens (m, d); all exact integers.
+
+    ``reached`` (m,) says how far each second patch went from the first (0) to its target (1), before
+    rounding to the lattice.
+    """
+
+    first: Array
+    second: Array
+    tokens: Array
+    reached: Array
+
+
+def kernel_lattice(weight: Any) -> Array:
+    """LLL-reduced basis of {v in Z^D : E v = 0}, (nullity, D) Python integers.
+
+    Parameters
+    ----------
+    weight : (d, D) integers
+
+    Raises
+    ------
+    GeometryError : E is injective, so the lattice is {0}
+    ShapeError, ValuesError
+    """
+    from flint import fmpz_mat
+
+    weight = require_integers("weight", weight, "width raw")
+    width, raw = weight.shape
+    nullity = exact_rank(weight).nullity
+    if nullity == 0:
+        raise GeometryError(
+            "weight", expected="a projection with a null space", got=Literal("nullity 0")
+        )
+    bits = FIRST_SCALE_BITS
+    while True:
+        scaled = weight.T * 2**bits
+        rows = np.concatenate([scaled, np.eye(raw, dtype=int).astype(object)], axis=1)
+        reduced = fmpz_mat(rows.tolist()).lll().tolist()
+        basis = [[int(x) for x in row[width:]] for row in reduced if not any(row[:width])]
+        if len(basis) == nullity:
+            return np.array(basis, dtype=object)
+        bits *= 2  # the scale was too small to push every head to 0
+
+
+def collide(
+    weight: Any,
+    patches: Any,
+    targets: Any,
+    *,
+    low: int = 0,
+    high: int = 255,
+    steps: int = 20,
+) -> PatchCollisions:
+    """Patches with the same integer tokens that look as much like ``targets`` as the range allows.
+
+    For each patch x with target t the lattice vector nearest to r·(t - x) is added, for the largest
+    r of 1, 1 - 1/steps, …, 0 that keeps all values in low…high (r = 0 always does: x itself).
+
+    Parameters
+    ----------
+    weight : (d, D) integers; patches, targets : (m, D) integers in low…high
+
+    Raises
+    ------
+    GeometryError : E is injective
+    ShapeError, ValuesError
+    """
+    weight = require_integers("weight", weight, "width raw")
+    first = _in_range("patches", patches, weight.shape[1], low, high)
+    goal = _in_range("targets", targets, weight.shape[1], low, high)
+    if first.shape != goal.shape:
+        raise ShapeError(
+            "targets", expected=f"shape {first.shape}", got=Literal(f"shape {goal.shape}")
+        )
+    steps = require_size("steps", steps)
+    basis = kernel_lattice(weight)
+    second, reached = first.copy(), np.zeros(len(first))
+    open_rows = np.arange(len(first))
+    for step in range(steps, 0, -1):
+        share = step / steps
+        wish = share * (goal[open_rows] - first[open_rows]).astype(float)
+        moved = first[open_rows] + _nearest_plane(basis, wish) @ basis
+        fits = ((moved >= low) & (moved <= high)).all(axis=1)
+        second[open_rows[fits]], reached[open_rows[fits]] = moved[fits], share
+        open_rows = open_rows[~fits]
+        if not len(open_rows):
+            break
+    return PatchCollisions(first, second, first @ weight.T, reached)
+
+
+def _in_range(field: str, value: Any, raw: int, low: int, high: int) -> Array:
+    array = require_integers(field, value, f"patches {raw}")
+    if not ((array >= low) & (array <= high)).all():
+        got = Literal(f"values from {array.min()} to {array.max()}")
+        raise ValuesError(field, expected=f"values in {low} to {high}", got=got)
+    return array
+
+
+def _nearest_plane(basis: Array, wishes: Array) -> Array:
+    """Integer coefficients, (m, nullity), of Babai's lattice points for the rows of ``wishes``.
+
+    Floats suffice: they choose which lattice point, and every lattice point is an exact collision.
+    """
+    q, r = np.linalg.qr(basis.astype(float).T)
+    rest = wishes @ q
+    coefficients = np.zeros(rest.shape)
+    for k in reversed(range(len(basis))):
+        coefficients[:, k] = np.rint(rest[:, k] / r[k, k])
+        rest -= np.outer(coefficients[:, k], r[:, k])
+    return coefficients.astype(np.int64).astype(object)

@@ -1,0 +1,176 @@
+"""Permutations, equivariance defects, and the size of a symmetry.
+
+Notation: a permutation of N points is written as the tuple perm of its images; Π is its matrix.
+
+Convention: row i of ΠX is row perm[i] of X, so Π[i, perm[i]] = 1 and (ΠMΠ^T)[i, j] = M[perm[i], perm[j]].
+
+The commutant of a permutation group G is {A in R^(N x N) : AΠ = ΠA for all Π in G}, the linear token
+mixings that respect G. Its dimension is the number of orbits of G on ordered pairs (i, j): A commutes with
+Π exactly when A[perm[i], perm[j]] = A[i, j] for all i, j, so A is constant on orbits, and the indicator
+matrices of the orbits are a basis.
+
+Source: the orbit count is standard; equation 2 of the review for the defect.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import permutations as _permutations
+from typing import Any
+
+import numpy as np
+
+from vitbias.arrays import Array
+from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+
+__all__ = [
+    "commutant_dimension",
+    "compose",
+    "equivariance_defect",
+    "inverse",
+    "permutation_matrix",
+    "permutations",
+    "permute",
+    "require_permutation",
+]
+
+Permutation = tuple[int, ...]
+MOST_ENUMERATED_POINTS = 8
+
+
+def require_permutation(perm: Any, points: int | None = None) -> Permutation:
+    """``perm`` as a tuple of ints that holds each of 0…N-1 once.
+
+    Raises
+    ------
+    GeometryError : not a permutation, or of another number of points
+    """
+    try:
+        images = tuple(require_size("perm", image, minimum=0) for image in perm)
+    except TypeError:
+        raise GeometryError("perm", expected="a sequence of integers", got=perm) from None
+    if not images or sorted(images) != list(range(len(images))):
+        raise GeometryError("perm", expected=f"each of 0 to {len(images) - 1} once", got=images)
+    if points is not None and len(images) != points:
+        raise GeometryError(
+            "perm", expected=f"{points} points", got=Literal(f"{len(images)} points")
+        )
+    return images
+
+
+def permutations(points: int) -> Iterator[Permutation]:
+    """All N! permutations of N points, N at most 8 (40,320 of them), in lexicographic order.
+
+    Raises
+    ------
+    GeometryError
+    """
+    points = require_size("points", points)
+    if points > MOST_ENUMERATED_POINTS:
+        expected = f"at most {MOST_ENUMERATED_POINTS} points"
+        raise GeometryError("points", expected=expected, got=points, hint="generators suffice")
+    return _permutations(range(points))
+
+
+def compose(first: Any, second: Any) -> Permutation:
+    """The permutation with matrix Π_second Π_first: permute by ``first``, then by ``second``.
+
+    >>> compose((1, 2, 0), (0, 2, 1))
+    (1, 0, 2)
+
+    Raises
+    ------
+    GeometryError
+    """
+    first = require_permutation(first)
+    second = require_permutation(second, len(first))
+    return tuple(first[image] for image in second)
+
+
+def inverse(perm: Any) -> Permutation:
+    """The permutation with matrix Π^T.
+
+    Raises
+    ------
+    GeometryError
+    """
+    images = require_permutation(perm)
+    back = [0] * len(images)
+    for position, image in enumerate(images):
+        back[image] = position
+    return tuple(back)
+
+
+def permutation_matrix(perm: Any) -> Array:
+    """Π, (N, N) integers: row i has its 1 in column perm[i].
+
+    Raises
+    ------
+    GeometryError
+    """
+    images = require_permutation(perm)
+    return np.eye(len(images), dtype=np.int64)[list(images)]
+
+
+def permute(tokens: Any, perm: Any) -> Array:
+    """ΠX for X of shape (N, …): a copy whose row i is row perm[i] of X.
+
+    Raises
+    ------
+    GeometryError, ShapeError
+    """
+    array = np.asarray(tokens)
+    if array.ndim == 0:
+        raise ShapeError("tokens", expected="an axis of tokens", got=Literal("a single value"))
+    return array[list(require_permutation(perm, len(array)))]
+
+
+def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any) -> Any:
+    """max |f(ΠX) - Π f(X)| over all entries, in the arithmetic of f (0 exactly for fractions).
+
+    Parameters
+    ----------
+    function : (N, …) to (N, …); tokens : (N, …)
+
+    Raises
+    ------
+    ShapeError : f changes the number of tokens, so Π does not act on its values
+    ValuesError : f returns NaN or infinity; a defect would be meaningless
+    GeometryError
+    """
+    array = np.asarray(tokens)
+    moved_first = np.asarray(function(permute(array, perm)))
+    plain = np.asarray(function(array))
+    if plain.ndim == 0 or len(plain) != len(array) or plain.shape != moved_first.shape:
+        got = Literal(f"shapes {array.shape} to {plain.shape}")
+        raise ShapeError("function", expected="as many rows out as in", got=got)
+    for name, values in (("f(ΠX)", moved_first), ("f(X)", plain)):
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValuesError(name, expected="finite numbers", got=values)
+    return abs(moved_first - permute(plain, perm)).max()
+
+
+def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int:
+    """dim {A : AΠ = ΠA for all Π of the group}, by counting orbits on ordered pairs.
+
+    Generators suffice: a matrix that commutes with them commutes with their products. No generators
+    means no symmetry, N². The count joins (i, j) with (perm[i], perm[j]); memory grows with N².
+
+    >>> commutant_dimension([(1, 0, 2), (1, 2, 0)], 3)
+    2
+
+    Raises
+    ------
+    GeometryError
+    """
+    points = require_size("points", points)
+    label = np.arange(points * points).reshape(points, points)
+    moves = [list(require_permutation(perm, points)) for perm in generators]
+    while True:
+        before = label
+        for images in moves:
+            moved = label[np.ix_(images, images)]
+            low, high = np.minimum(label, moved).ravel(), np.maximum(label, moved).ravel()
+            root = np.arange(points * points)
+            np.minimum.at(root, high, low)
+            label = root[label.ravel()].reshape(points, points)
+        if np.array_equal(label, before):
+            return len(np.unique(label))

@@ -1,0 +1,204 @@
+"""A small pre-norm vision transformer in NumPy that returns every intermediate under a stable name.
+
+Notation: H, W picture [px]; P patch [px]; d width; L blocks; h heads; K classes; N patches; T = N + 1 tokens
+with a class token, else N.
+
+    z_0 = [class; x_1 E^T + b; …; x_N E^T + b] + positions
+    z'_l = z_(l-1) + attention(LN(z_(l-1)))        z_l = z'_l + MLP(LN(z'_l))
+    y = LN(z_L)[class token]  or  the mean of LN(z_L) over all tokens;   logits = y W^T + b
+
+Convention: MLP(x) = GELU(x W_1^T + b_1) W_2^T + b_2 with the exact GELU, x·Φ(x); LN adds 1e-6 to the
+variance.
+
+Source: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), equations 1 to 4; the mean read-out is its
+appendix D.3.
+"""
+
+from dataclasses import dataclass
+from math import erf, sqrt
+from typing import Any
+
+import numpy as np
+
+from vitbias.arrays import Array, require_array
+from vitbias.attention import HeadWeights, multi_head
+from vitbias.errors import GeometryError, require_choice, require_size
+from vitbias.patches import patchify, raw_dim, token_count
+
+__all__ = ["BlockWeights", "Vit", "VitWeights", "forward", "gelu", "initial_weights", "layer_norm"]
+
+EPSILON = 1e-6
+READ_OUTS = ("class", "mean")
+POSITIONS = ("learned", "none")
+
+
+@dataclass(frozen=True)
+class Vit:
+    """The sizes of a model; refused at once when they do not fit each other.
+
+    read_out : "class" (the class token) or "mean" (no class token, mean over tokens)
+    position : "learned" (a table of one row for each token) or "none"
+    """
+
+    image: int
+    patch: int
+    width: int
+    depth: int
+    heads: int
+    classes: int
+    channels: int = 3
+    mlp_ratio: int = 4
+    read_out: str = "class"
+    position: str = "learned"
+
+    def __post_init__(self) -> None:
+        for field in ("width", "depth", "heads", "classes", "mlp_ratio"):
+            require_size(field, getattr(self, field))
+        require_choice("read_out", self.read_out, READ_OUTS)
+        require_choice("position", self.position, POSITIONS)
+        token_count(self.image, self.image, self.patch)
+        raw_dim(self.patch, self.channels)
+        if self.width % self.heads:
+            expected = f"a divisor of the width {self.width}"
+            raise GeometryError("heads", expected=expected, got=self.heads)
+
+    @property
+    def tokens(self) -> int:
+        """T, patches and class token [tokens]."""
+        return int(token_count(self.image, self.image, self.patch)) + (self.read_out == "class")
+
+
+@dataclass(frozen=True)
+class BlockWeights:
+    """One block; hidden = mlp_ratio · d; norms are pairs (gain, bias) of shape (d,)."""
+
+    norm1: tuple[Array, Array]
+    attention: HeadWeights
+    norm2: tuple[Array, Array]
+    up: Array  # (hidden, d)
+    up_bias: Array
+    down: Array  # (d, hidden)
+    down_bias: Array
+
+
+@dataclass(frozen=True)
+class VitWeights:
+    """All weights; ``class_token`` is (d,) or None, ``position`` is (T, d) or None."""
+
+    patch: Array  # (d, D)
+    patch_bias: Array
+    class_token: Array | None
+    position: Array | None
+    blocks: tuple[BlockWeights, ...]
+    norm: tuple[Array, Array]
+    head: Array  # (K, d)
+    head_bias: Array
+
+
+def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0) -> VitWeights:
+    """Random weights, float64: entries normal with variance scale²/fan-in, tables with variance 1/d.
+
+    Not any release's initialisation: large enough that every part of the model matters at once, so that a
+    test which ignores a part fails.
+    """
+    d, hidden = model.width, model.mlp_ratio * model.width
+
+    def matrix(rows: int, columns: int) -> Array:
+        return rng.normal(0.0, scale / sqrt(columns), (rows, columns))
+
+    def vector(length: int = d) -> Array:
+        return rng.normal(0.0, scale / sqrt(d), length)
+
+    def norm() -> tuple[Array, Array]:
+        return 1.0 + vector(), vector()
+
+    def block() -> BlockWeights:
+        maps = HeadWeights(*(part for _ in range(4) for part in (matrix(d, d), vector())))
+        return BlockWeights(
+            norm(), maps, norm(), matrix(hidden, d), vector(hidden), matrix(d, hidden), vector()
+        )
+
+    return VitWeights(
+        patch=matrix(d, raw_dim(model.patch, model.channels)),
+        patch_bias=vector(),
+        class_token=vector() if model.read_out == "class" else None,
+        position=rng.normal(0.0, 1 / sqrt(d), (model.tokens, d))
+        if model.position == "learned"
+        else None,
+        blocks=tuple(block() for _ in range(model.depth)),
+        norm=norm(),
+        head=matrix(model.classes, d),
+        head_bias=vector(model.classes),
+    )
+
+
+def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict[str, Array]]:
+    """Logits (..., K) and the trace of every intermediate.
+
+    Keys of the trace, in order: ``patches`` (..., N, D), ``patch_tokens`` (..., N, d), ``tokens``
+    (..., T, d) with class token and positions; for each block l = 1…L ``block l norm1``,
+    ``block l weights`` (..., h, T, T), ``block l attention``, ``block l middle``, ``block l norm2``,
+    ``block l mlp``, ``block l``; then ``norm`` and ``read_out`` (..., d).
+
+    Parameters
+    ----------
+    pictures : (..., H, W, C), used as they are: scaling to [-1, 1] is the caller's
+
+    Raises
+    ------
+    ShapeError, ValuesError : pictures or weights do not have the model's sizes
+    """
+    side = model.image
+    pictures = require_array("pictures", pictures, f"... {side} {side} {model.channels}")
+    patches = patchify(pictures, model.patch)
+    raw = raw_dim(model.patch, model.channels)
+    projection = require_array("weights.patch", weights.patch, f"{model.width} {raw}")
+    tokens = patches @ projection.T + weights.patch_bias
+    trace = {"patches": patches, "patch_tokens": tokens}
+    if weights.class_token is not None:
+        first = np.broadcast_to(weights.class_token, (*tokens.shape[:-2], 1, model.width))
+        tokens = np.concatenate([first, tokens], axis=-2)
+    if weights.position is not None:
+        table = require_array("weights.position", weights.position, f"{model.tokens} {model.width}")
+        tokens = tokens + table
+    trace["tokens"] = tokens
+    for number, block in enumerate(weights.blocks, start=1):
+        tokens = _block(tokens, block, model.heads, f"block {number}", trace)
+    tokens = trace["norm"] = layer_norm(tokens, *weights.norm)
+    first_only = model.read_out == "class"
+    read = trace["read_out"] = tokens[..., 0, :] if first_only else tokens.mean(axis=-2)
+    return read @ weights.head.T + weights.head_bias, trace
+
+
+def layer_norm(tokens: Any, gain: Array, bias: Array) -> Array:
+    """(x - mean)/sqrt(variance + 1e-6) · gain + bias over the last axis, (..., d) to (..., d)."""
+    tokens = require_array("tokens", tokens, "... width")
+    centred = tokens - tokens.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+    return np.asarray(centred / spread * gain + bias)
+
+
+def gelu(values: Any) -> Array:
+    """x·Φ(x) = x·(1 + erf(x/√2))/2, elementwise, float64.
+
+    Source: Hendrycks and Gimpel, arXiv:1606.08415, section 2 (the exact form, not the tanh fit).
+    """
+    array = np.asarray(values, dtype=np.float64)
+    return np.asarray(array * 0.5 * (1.0 + _erf(array / sqrt(2.0))))
+
+
+_erf = np.vectorize(erf, otypes=[np.float64])
+
+
+def _block(
+    tokens: Array, block: BlockWeights, heads: int, name: str, trace: dict[str, Array]
+) -> Array:
+    normed = trace[f"{name} norm1"] = layer_norm(tokens, *block.norm1)
+    mixed, shares = multi_head(normed, block.attention, heads)
+    trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
+    tokens = trace[f"{name} middle"] = tokens + mixed
+    normed = trace[f"{name} norm2"] = layer_norm(tokens, *block.norm2)
+    hidden = gelu(normed @ block.up.T + block.up_bias)
+    trace[f"{name} mlp"] = hidden @ block.down.T + block.down_bias
+    tokens = trace[name] = tokens + trace[f"{name} mlp"]
+    return tokens
