@@ -1,0 +1,1 @@
+"""What turns executed notebooks into a checked site."""
