@@ -85,10 +85,8 @@ def fractions(value: Any) -> Array:
 
 def _powers(scores: Array, mask: Any) -> tuple[Sequence[Sequence[int]], Sequence[int]]:
     """2^(s_j - least allowed s) for each row, 0 where forbidden, and the row sums."""
-    if mask is None:
-        allowed = np.ones(scores.shape, dtype=bool)
-    else:
-        allowed = require_mask(mask, *scores.shape)
+    everything = np.ones(scores.shape, dtype=bool)
+    allowed = everything if mask is None else require_mask(mask, *scores.shape)
     powers = []
     for row, may in zip(scores, allowed, strict=True):
         least = min(s for s, ok in zip(row, may, strict=True) if ok)
