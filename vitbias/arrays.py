@@ -5,13 +5,22 @@ length (``"height width 3"``), a leading ``...`` allows any number of batch axes
 of the notation page and stand in the error message.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from vitbias.errors import Literal, ShapeError, ValuesError
+from vitbias.errors import Literal, ShapeError, ValuesError, describe
 
-__all__ = ["Array", "require_array", "require_integers"]
+__all__ = [
+    "Array",
+    "as_array",
+    "require_array",
+    "require_floats",
+    "require_fractions",
+    "require_in_range",
+    "require_integers",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -24,9 +33,7 @@ def require_array(field: str, value: Any, axes: str) -> Array:
     ValuesError : not numbers (text, objects, complex numbers, truth values), masked, NaN or infinite
     ShapeError : other axes than named, or an axis of length 0
     """
-    if isinstance(value, np.ma.MaskedArray):
-        raise ValuesError(field, expected="an array without a mask", got=value)
-    array = _as_array(field, value)
+    array = as_array(field, value)
     if array.dtype.kind not in "iuf":
         raise ValuesError(field, expected="integers or floats", got=_values(array))
     _require_axes(field, array, axes)
@@ -37,28 +44,103 @@ def require_array(field: str, value: Any, axes: str) -> Array:
     return array
 
 
+def require_floats(field: str, value: Any, axes: str) -> Array:
+    """As ``require_array``; integers become float64, so that products cannot wrap around.
+
+    Raises
+    ------
+    ValuesError, ShapeError : as ``require_array``
+    """
+    array = require_array(field, value, axes)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
 def require_integers(field: str, value: Any, axes: str) -> Array:
-    """``value`` as an array of Python integers (dtype object), exact at any size.
+    """``value`` as an array of Python integers (dtype object), exact at any size; a copy.
 
     Raises
     ------
     ValuesError : a value that is not an integer; floats are refused, also whole ones
     ShapeError : other axes than named, or an axis of length 0
     """
-    array = _as_array(field, value)
-    if array.dtype.kind in "iu":
-        array = array.astype(object)
-    elif array.dtype.kind != "O" or not all(type(item) is int for item in array.flat):
-        raise ValuesError(field, expected="integers", got=_values(array))
-    _require_axes(field, array, axes)
+    return _exact(field, value, axes, (int,), "integers")
+
+
+def require_fractions(field: str, value: Any, axes: str, *, floats: bool = False) -> Array:
+    """``value`` as an array of ``fractions.Fraction`` (dtype object), exact at any size; a copy.
+
+    With ``floats`` a float counts as the dyadic rational that it is; otherwise floats are refused.
+
+    Raises
+    ------
+    ValuesError : a value that is not an integer or a fraction (or a finite float)
+    ShapeError : other axes than named, or an axis of length 0
+    """
+    kinds = (int, Fraction, float) if floats else (int, Fraction)
+    expected = "integers, fractions or floats" if floats else "integers or fractions"
+    array = _exact(field, value, axes, kinds, expected)
+    for index, item in np.ndenumerate(array):
+        try:
+            array[index] = Fraction(item)
+        except (ValueError, OverflowError):
+            got = Literal(f"{item} at index {index}")
+            raise ValuesError(field, expected="finite numbers", got=got) from None
     return array
 
 
-def _as_array(field: str, value: Any) -> Array:
+def require_in_range(field: str, value: Any, axes: str, low: Any, high: Any) -> Array:
+    """As ``require_integers``, with every value in low…high.
+
+    Raises
+    ------
+    ValuesError : a value outside; a limit that is not an integer
+    ShapeError
+    """
+    low, high = (
+        require_integers(name, limit, "").item() for name, limit in (("low", low), ("high", high))
+    )
+    array = require_integers(field, value, axes)
+    outside = (array < low) | (array > high)
+    if outside.any():
+        first = tuple(int(i) for i in np.argwhere(outside)[0])
+        expected = f"values in {describe(low)} to {describe(high)}"
+        got = Literal(f"{describe(array[first])} at index {first}")
+        raise ValuesError(field, expected=expected, got=got)
+    return array
+
+
+def as_array(field: str, value: Any) -> Array:
+    """``value`` as an array of any type; a mask would be lost, so masked arrays are refused.
+
+    Raises
+    ------
+    ValuesError : masked
+    ShapeError : rows of unequal length
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValuesError(field, expected="an array without a mask", got=value)
     try:
         return np.asarray(value)
     except ValueError:
         raise ShapeError(field, expected="rows of equal length", got=value) from None
+
+
+def _exact(field: str, value: Any, axes: str, kinds: tuple[type, ...], expected: str) -> Array:
+    """Python numbers of the given kinds; NumPy would turn [2**63, -1] and [True, 2] into others."""
+    array = as_array(field, value)
+    if array.dtype.kind not in "iufO":
+        raise ValuesError(field, expected=expected, got=_values(array))
+    if isinstance(value, np.ndarray) and array.dtype.kind in "iu":
+        _require_axes(field, array, axes)
+        return array.astype(object)
+    exact = np.array(value, dtype=object)
+    for index, item in np.ndenumerate(exact):
+        plain = item.item() if isinstance(item, np.integer | np.floating) else item
+        if type(plain) not in kinds:
+            raise ValuesError(field, expected=expected, got=_values(array))
+        exact[index] = plain
+    _require_axes(field, exact, axes)
+    return exact
 
 
 def _values(array: Array) -> object:
@@ -67,7 +149,7 @@ def _values(array: Array) -> object:
 
 def _require_axes(field: str, array: Array, axes: str) -> None:
     names = axes.split()
-    batch = names[0] == "..."
+    batch = names[:1] == ["..."]
     wanted = names[1:] if batch else names
     lengths = array.shape[array.ndim - len(wanted) :] if batch else array.shape
     fits = len(lengths) == len(wanted) and all(

@@ -15,10 +15,17 @@ from typing import Any
 import numpy as np
 from einops import rearrange
 
-from vitbias.arrays import Array, require_array
-from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+from vitbias.arrays import Array, as_array, require_array, require_floats
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_number,
+    require_size,
+)
 
-__all__ = ["HeadWeights", "attend", "attention", "multi_head", "require_mask", "softmax"]
+__all__ = ["HeadWeights", "affine", "attend", "attention", "multi_head", "require_mask", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -53,13 +60,14 @@ def softmax(scores: Any, *, mask: Any = None) -> Array:
     ------
     ShapeError, ValuesError : also for a mask with a row that allows no key
     """
-    scores = require_array("scores", scores, "... queries keys")
+    scores = require_floats("scores", scores, "... queries keys")
     if mask is None:
         allowed = np.ones(scores.shape[-2:], dtype=bool)
     else:
         allowed = require_mask(mask, *scores.shape[-2:])
-    top = np.where(allowed, scores, -np.inf).max(axis=-1, keepdims=True)
-    weights = np.exp(np.where(allowed, scores - top, -np.inf))
+    scores = np.where(allowed, scores, -np.inf)
+    with np.errstate(over="ignore"):  # a difference beyond the range of floats is a weight of 0
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     total: Array = weights.sum(axis=-1, keepdims=True)
     return np.asarray(weights / total)
 
@@ -77,20 +85,28 @@ def attend(
 
     Raises
     ------
-    ShapeError : d_k of query and key, or M of key and value, differ
-    ValuesError
+    ShapeError : d_k of query and key, M of key and value, or the batch axes do not fit
+    ValuesError : also for scores beyond the range of floats
     """
-    query = require_array("query", query, "... queries width")
-    key = require_array("key", key, "... keys width")
-    value = require_array("value", value, "... keys values")
+    query = require_floats("query", query, "... queries width")
+    key = require_floats("key", key, "... keys width")
+    value = require_floats("value", value, "... keys values")
     if query.shape[-1] != key.shape[-1]:
         got = Literal(f"{query.shape[-1]} and {key.shape[-1]}")
         raise ShapeError("query and key", expected="one width", got=got)
     if key.shape[-2] != value.shape[-2]:
         got = Literal(f"{key.shape[-2]} and {value.shape[-2]}")
         raise ShapeError("key and value", expected="one number of tokens", got=got)
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
-    weights = softmax(query @ np.swapaxes(key, -1, -2) * factor, mask=mask)
+    batches = [array.shape[:-2] for array in (query, key, value)]
+    try:
+        np.broadcast_shapes(*batches)
+    except ValueError:
+        got = Literal(", ".join(str(batch) for batch in batches))
+        raise ShapeError("query, key, value", expected="batch axes that fit", got=got) from None
+    factor = query.shape[-1] ** -0.5 if scale is None else require_number("scale", scale)
+    with np.errstate(over="ignore", invalid="ignore"):  # softmax refuses what is not finite
+        scores = query @ np.swapaxes(key, -1, -2) * factor
+    weights = softmax(scores, mask=mask)
     return weights @ value, weights
 
 
@@ -118,8 +134,7 @@ def multi_head(tokens: Any, weights: HeadWeights, heads: int, *, mask: Any = Non
         raise GeometryError("heads", expected=f"a divisor of the width {width} ({near})", got=heads)
     split = [
         rearrange(
-            tokens @ require_array(name, getattr(weights, name), f"{width} {width}").T
-            + require_array(f"{name}_bias", getattr(weights, f"{name}_bias"), str(width)),
+            affine(name, tokens, getattr(weights, name), getattr(weights, f"{name}_bias"), width),
             "... tokens (heads width) -> ... heads tokens width",
             heads=heads,
         )
@@ -127,7 +142,21 @@ def multi_head(tokens: Any, weights: HeadWeights, heads: int, *, mask: Any = Non
     ]
     output, shares = attend(*split, mask=mask)
     joined = rearrange(output, "... heads tokens width -> ... tokens (heads width)")
-    return joined @ weights.output.T + weights.output_bias, shares
+    return affine("output", joined, weights.output, weights.output_bias, width), shares
+
+
+def affine(field: str, tokens: Array, weight: Any, bias: Any, rows: int) -> Array:
+    """x @ W^T + b for each token: (..., columns) to (..., rows), with the sizes and values checked.
+
+    Raises
+    ------
+    ShapeError, ValuesError : ``field`` names the weight; also for results beyond the range of floats
+    """
+    weight = require_floats(field, weight, f"{rows} {tokens.shape[-1]}")
+    bias = require_floats(f"{field}_bias", bias, str(rows))
+    with np.errstate(over="ignore", invalid="ignore"):  # the check refuses what is not finite
+        mapped = tokens @ weight.T + bias
+    return require_array(f"tokens after {field}", mapped, "... width")
 
 
 def require_mask(mask: Any, queries: int, keys: int) -> Array:
@@ -138,7 +167,7 @@ def require_mask(mask: Any, queries: int, keys: int) -> Array:
     ShapeError : another shape
     ValuesError : not booleans, or a query that may use no key (its softmax is not defined)
     """
-    array = np.asarray(mask)
+    array = as_array("mask", mask)
     if array.dtype != bool:
         raise ValuesError(
             "mask", expected="booleans, True = allowed", got=Literal(f"{array.dtype} values")

@@ -4,9 +4,12 @@ Every public function of the library answers bad input with one of these errors.
 names the field, what was expected and what came: ``patch: expected an integer >= 1, got 16.0``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from difflib import get_close_matches
+from math import isfinite
+from numbers import Real
 from operator import index
+from typing import Any
 
 __all__ = [
     "AmbiguousRankError",
@@ -18,6 +21,8 @@ __all__ = [
     "VitbiasError",
     "describe",
     "require_choice",
+    "require_number",
+    "require_sequence",
     "require_size",
 ]
 
@@ -76,11 +81,16 @@ def describe(value: object) -> str:
         return f"{dtype} array of shape {tuple(shape)}"
     if isinstance(value, Literal):
         return value
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        text = "an integer of more than 4,300 digits"
     if len(text) > SHOWN_CHARACTERS:
         text = text[: SHOWN_CHARACTERS - 3] + "..."
     kind = type(value).__name__
-    return text if isinstance(value, int | float | str | tuple | list | None) else f"{text} ({kind})"
+    return (
+        text if isinstance(value, int | float | str | tuple | list | None) else f"{text} ({kind})"
+    )
 
 
 def require_size(field: str, value: object, *, minimum: int = 1) -> int:
@@ -105,6 +115,39 @@ def require_size(field: str, value: object, *, minimum: int = 1) -> int:
     if number < minimum:
         raise GeometryError(field, expected=expected, got=number)
     return number
+
+
+def require_number(field: str, value: object) -> float:
+    """``value`` as a float, if it is a finite real number; booleans are refused.
+
+    Raises
+    ------
+    ValuesError : not a number, NaN or infinite
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
+        if isfinite(number):
+            return number
+    raise ValuesError(field, expected="a finite number", got=value)
+
+
+def require_sequence(field: str, value: Any) -> list[Any]:
+    """The items of ``value`` as a list; text and collections without an order are refused.
+
+    Raises
+    ------
+    ShapeError : no sequence
+    """
+    try:
+        items = iter(value)
+    except TypeError:
+        items = None
+    if items is None or isinstance(value, str | bytes | Set | Mapping):
+        raise ShapeError(field, expected="a sequence", got=value)
+    return list(items)
 
 
 def require_choice(field: str, value: object, known: Iterable[str]) -> str:

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_integers
+from vitbias.arrays import Array, require_fractions, require_integers
 from vitbias.attention import require_mask
 from vitbias.errors import Literal, ShapeError, ValuesError
 
 __all__ = ["exact_attention", "exact_softmax", "fractions"]
+
+MOST_BITS = 2**20
 
 
 def exact_softmax(scores: Any, *, mask: Any = None) -> Array:
@@ -30,7 +32,8 @@ def exact_softmax(scores: Any, *, mask: Any = None) -> Array:
 
     Raises
     ------
-    ShapeError, ValuesError
+    ShapeError
+    ValuesError : also for scores of a row more than 2^20 apart, whose powers would fill the memory
     """
     scores = require_integers("scores", scores, "queries keys")
     powers, totals = _powers(scores, mask)
@@ -49,7 +52,8 @@ def exact_attention(query: Any, key: Any, value: Any, *, mask: Any = None) -> Ar
 
     Raises
     ------
-    ShapeError, ValuesError
+    ShapeError
+    ValuesError : also for scores of a row more than 2^20 apart, whose powers would fill the memory
     """
     query = require_integers("query", query, "queries width")
     key = require_integers("key", key, f"keys {query.shape[1]}")
@@ -70,17 +74,7 @@ def fractions(value: Any) -> Array:
     ------
     ShapeError, ValuesError : floats are refused; write them as fractions
     """
-    array = np.asarray(value)
-    if array.dtype.kind in "iu":
-        array = array.astype(object)
-    if array.dtype.kind != "O" or not all(type(x) in (int, Fraction) for x in array.flat):
-        got = Literal(f"{array.dtype} values")
-        raise ValuesError("value", expected="integers or fractions", got=got)
-    if array.ndim != 2 or 0 in array.shape:
-        got = Literal(f"shape {array.shape}")
-        raise ShapeError("value", expected="axes (rows, columns)", got=got)
-    rows = [[Fraction(x) for x in row] for row in array]
-    return np.array(rows, dtype=object)
+    return require_fractions("value", value, "rows columns")
 
 
 def _powers(scores: Array, mask: Any) -> tuple[Sequence[Sequence[int]], Sequence[int]]:
@@ -89,6 +83,10 @@ def _powers(scores: Array, mask: Any) -> tuple[Sequence[Sequence[int]], Sequence
     allowed = everything if mask is None else require_mask(mask, *scores.shape)
     powers = []
     for row, may in zip(scores, allowed, strict=True):
-        least = min(s for s, ok in zip(row, may, strict=True) if ok)
+        used = [s for s, ok in zip(row, may, strict=True) if ok]
+        least, spread = min(used), max(used) - min(used)
+        if spread > MOST_BITS:
+            expected = f"differences of at most {MOST_BITS:,} within a row"
+            raise ValuesError("scores", expected=expected, got=spread)
         powers.append([1 << (s - least) if ok else 0 for s, ok in zip(row, may, strict=True)])
     return powers, [sum(row) for row in powers]

@@ -10,7 +10,14 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from vitbias.errors import Literal, ShapeError, ValuesError, require_size
+from vitbias.errors import (
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_number,
+    require_sequence,
+    require_size,
+)
 
 __all__ = ["below", "fmt", "table"]
 
@@ -29,7 +36,8 @@ def fmt(value: Any, digits: int = 6) -> str:
 
     Raises
     ------
-    ValuesError : NaN, infinity, or a kind of value that has no agreed form
+    ValuesError : NaN, infinity, an integer of more than 4,300 digits (Python writes none), or a kind of
+        value that has no agreed form
     GeometryError : ``digits`` is not an integer >= 1
     """
     digits = require_size("digits", digits)
@@ -44,10 +52,10 @@ def fmt(value: Any, digits: int = 6) -> str:
     if getattr(value, "is_Rational", False):
         value = Fraction(int(value.p), int(value.q))
     if isinstance(value, int):
-        return f"{value:,}"
+        return _grouped(value)
     if isinstance(value, Fraction):
-        over = f"/{value.denominator:,}" if value.denominator != 1 else ""
-        return f"{value.numerator:,}{over}"
+        over = f"/{_grouped(value.denominator)}" if value.denominator != 1 else ""
+        return _grouped(value.numerator) + over
     if isinstance(value, float):
         if not isfinite(value):
             raise ValuesError("value", expected="a finite number", got=value)
@@ -67,10 +75,11 @@ def below(value: float, bound: float) -> str:
 
     Raises
     ------
-    ValuesError : the value is not below the bound (NaN never is)
+    ValuesError : the value is not below the bound, or one of them is no finite number
     """
+    value, bound = require_number("value", value), require_number("bound", bound)
     if not abs(value) < bound:
-        raise ValuesError("value", expected=f"a magnitude below {bound:g}", got=float(value))
+        raise ValuesError("value", expected=f"a magnitude below {bound:g}", got=value)
     return f"< {bound:g}"
 
 
@@ -84,9 +93,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 6)
 
     Raises
     ------
-    ShapeError : a row with another number of cells than the header
+    ShapeError : a row with another number of cells than the header, or no sequence
+    ValuesError : a cell that ``fmt`` refuses, a header that is not text
     """
-    rows = [list(row) for row in rows]
+    header = require_sequence("header", header)
+    rows = [require_sequence("row", row) for row in require_sequence("rows", rows)]
+    for name in header:
+        if not isinstance(name, str):
+            raise ValuesError("header", expected="text", got=name)
     for row in rows:
         if len(row) != len(header):
             raise ShapeError(
@@ -94,7 +108,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 6)
                 expected=f"{len(header)} cells",
                 got=Literal(f"{len(row)} cells"),
             )
-    cells = [list(header), *([fmt(value, digits) for value in row] for row in rows)]
+    cells = [header, *([fmt(value, digits) for value in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     left = [any(isinstance(row[column], str) for row in rows) for column in range(len(header))]
     lines = (
@@ -105,3 +119,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 6)
         for row in cells
     )
     return "\n".join(lines)
+
+
+def _grouped(number: int) -> str:
+    try:
+        return f"{number:,}"
+    except ValueError:
+        raise ValuesError("value", expected="at most 4,300 digits", got=number) from None

@@ -7,7 +7,7 @@ are the few places where the two differ. sympy is imported only when a symbol ar
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vitbias.errors import GeometryError, Literal, require_size
+from vitbias.errors import GeometryError, Literal, describe, require_size
 
 if TYPE_CHECKING:
     import sympy
@@ -18,8 +18,11 @@ Size: TypeAlias = "int | sympy.Expr"
 
 
 def is_symbolic(*values: Any) -> bool:
-    """True if any value is a sympy expression with a free symbol."""
-    return any(bool(getattr(value, "free_symbols", ())) for value in values)
+    """True if any value is a scalar sympy expression with a free symbol; no relation, set or matrix."""
+    return any(
+        bool(getattr(value, "free_symbols", ())) and getattr(value, "is_scalar", False) is True
+        for value in values
+    )
 
 
 def as_size(field: str, value: Any, *, minimum: int = 1) -> Any:
@@ -52,18 +55,20 @@ def exact_quotient(field: str, whole: Any, part: Any) -> Any:
 
     Raises
     ------
-    GeometryError : the division leaves a remainder; the message gives the nearest sizes that do not
+    GeometryError : the division leaves a remainder; the message gives the nearest sizes that do not.
+        Also for what is neither a size nor a symbol
     """
+    whole, part = as_size(field, whole, minimum=0), as_size("part", part)
     if is_symbolic(whole, part):
         return whole / part
     quotient, remainder = divmod(whole, part)
     if remainder:
-        below, above = quotient * part, (quotient + 1) * part
-        near = f"{below} or {above}" if below else f"{above}"
+        below, above = describe(quotient * part), describe((quotient + 1) * part)
+        near = f"{below} or {above}" if quotient else above
         raise GeometryError(
             field,
-            expected=f"a multiple of {part}",
-            got=Literal(f"{whole} (remainder {remainder})"),
+            expected=f"a multiple of {describe(part)}",
+            got=Literal(f"{describe(whole)} (remainder {describe(remainder)})"),
             hint=f"the nearest sizes are {near}",
         )
     return quotient

@@ -13,20 +13,19 @@ Source: rank-nullity theorem; equation 1 of the review that this book accompanie
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_array, require_integers
-from vitbias.errors import (
-    AmbiguousRankError,
-    GeometryError,
-    Literal,
-    ShapeError,
-    ValuesError,
+from vitbias.arrays import (
+    Array,
+    require_array,
+    require_fractions,
+    require_in_range,
+    require_integers,
 )
+from vitbias.errors import AmbiguousRankError, GeometryError, Literal, ValuesError
 from vitbias.formula import Size, as_size, maximum
 
 __all__ = [
@@ -49,7 +48,8 @@ class RankReport:
 
     ``tolerance``, ``kept``, ``dropped`` and ``gap`` are None under the integer certificate. Under the
     numerical one: the absolute tolerance, the smallest singular value above it, the largest below it
-    (0.0 if there is none), and kept / max(dropped, tolerance).
+    (0.0 if there is none), and kept / max(dropped, tolerance). They leave the range of floats where the
+    singular values do; rank and gap do not suffer, since the matrix is scaled by a power of 2 first.
     """
 
     rank: int
@@ -102,11 +102,14 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
     """
     weight = require_array("weight", weight, "width raw")
     kind = weight.dtype if weight.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    with np.errstate(over="ignore"):  # from longer floats; the check refuses what is not finite
+        weight = require_array("weight", weight.astype(kind), "width raw")
     if rtol is None:
         rtol = max(weight.shape) * float(np.finfo(kind).eps)
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise ValuesError("rtol", expected="a float between 0 and 1", got=rtol)
-    singular = np.linalg.svd(weight.astype(kind), compute_uv=False).astype(float)
+    _, exponent = np.frexp(np.abs(weight).max())
+    singular = np.linalg.svd(np.ldexp(weight, -exponent), compute_uv=False).astype(float)
     tolerance = rtol * float(singular[0])
     rank = int((singular > tolerance).sum())
     if rank == 0:
@@ -114,6 +117,8 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
     kept = float(singular[rank - 1])
     dropped = float(singular[rank]) if rank < len(singular) else 0.0
     gap = kept / max(dropped, tolerance)
+    with np.errstate(over="ignore", under="ignore"):
+        kept, dropped, tolerance = np.ldexp([kept, dropped, tolerance], exponent).tolist()
     if gap < SMALLEST_GAP:
         got = Literal(f"{kept:.3g} kept, {dropped:.3g} dropped, tolerance {tolerance:.3g}")
         raise AmbiguousRankError(
@@ -175,11 +180,7 @@ def collision(weight: Any, patch: Any, *, low: int = 0, high: int = 255) -> Coll
     ShapeError, ValuesError
     """
     weight = require_integers("weight", weight, "width raw")
-    patch = require_integers("patch", patch, str(weight.shape[1]))
-    if not all(low <= value <= high for value in patch):
-        raise ValuesError(
-            "patch", expected=f"values in {low} to {high}", got=Literal(str(list(patch)))
-        )
+    patch = require_in_range("patch", patch, str(weight.shape[1]), low, high)
     vectors = null_vectors(weight)
     for vector in vectors:
         for second in (patch + vector, patch - vector):
@@ -204,24 +205,11 @@ def integer_rows(weight: Any) -> Array:
     ------
     ShapeError, ValuesError
     """
-    array = weight if isinstance(weight, np.ndarray) else np.array(weight, dtype=object)
-    if array.dtype.kind == "O":
-        if array.ndim != 2 or 0 in array.shape:
-            raise ShapeError(
-                "weight", expected="axes (width, raw)", got=Literal(f"shape {array.shape}")
-            )
-        if not all(type(item) in (int, float, Fraction) for item in array.flat):
-            raise ValuesError("weight", expected="integers, fractions or floats", got=weight)
-    else:
-        array = require_array("weight", array, "width raw").astype(object)
-    rows = np.empty(array.shape, dtype=object)
-    for index, row in enumerate(array):
-        try:
-            fractions = [Fraction(entry) for entry in row]
-        except (ValueError, OverflowError):
-            raise ValuesError("weight", expected="finite numbers", got=list(row)) from None
-        common = lcm(*(entry.denominator for entry in fractions))
-        rows[index] = [int(entry * common) for entry in fractions]
+    exact = require_fractions("weight", weight, "width raw", floats=True)
+    rows = np.empty(exact.shape, dtype=object)
+    for index, row in enumerate(exact):
+        common = lcm(*(entry.denominator for entry in row))
+        rows[index] = [int(entry * common) for entry in row]
     return rows
 
 

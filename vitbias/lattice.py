@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_integers
+from vitbias.arrays import Array, require_in_range, require_integers
 from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
 from vitbias.interface import exact_rank
 
@@ -95,8 +95,9 @@ def collide(
     ShapeError, ValuesError
     """
     weight = require_integers("weight", weight, "width raw")
-    first = _in_range("patches", patches, weight.shape[1], low, high)
-    goal = _in_range("targets", targets, weight.shape[1], low, high)
+    axes = f"patches {weight.shape[1]}"
+    first = require_in_range("patches", patches, axes, low, high)
+    goal = require_in_range("targets", targets, axes, low, high)
     if first.shape != goal.shape:
         raise ShapeError(
             "targets", expected=f"shape {first.shape}", got=Literal(f"shape {goal.shape}")
@@ -117,23 +118,22 @@ def collide(
     return PatchCollisions(first, second, first @ weight.T, reached)
 
 
-def _in_range(field: str, value: Any, raw: int, low: int, high: int) -> Array:
-    array = require_integers(field, value, f"patches {raw}")
-    if not ((array >= low) & (array <= high)).all():
-        got = Literal(f"values from {array.min()} to {array.max()}")
-        raise ValuesError(field, expected=f"values in {low} to {high}", got=got)
-    return array
-
-
 def _nearest_plane(basis: Array, wishes: Array) -> Array:
     """Integer coefficients, (m, nullity), of Babai's lattice points for the rows of ``wishes``.
 
     Floats suffice: they choose which lattice point, and every lattice point is an exact collision.
     """
-    q, r = np.linalg.qr(basis.astype(float).T)
+    try:
+        columns = basis.astype(float).T
+    except OverflowError:
+        got = Literal(f"a basis vector of {int(abs(basis).max()).bit_length()} bits")
+        expected = "a lattice within the range of floats"
+        raise ValuesError("weight", expected=expected, got=got) from None
+    q, r = np.linalg.qr(columns)
     rest = wishes @ q
     coefficients = np.zeros(rest.shape)
     for k in reversed(range(len(basis))):
         coefficients[:, k] = np.rint(rest[:, k] / r[k, k])
         rest -= np.outer(coefficients[:, k], r[:, k])
-    return coefficients.astype(np.int64).astype(object)
+    exact = [[int(entry) for entry in row] for row in coefficients]  # int64 would wrap around
+    return np.array(exact, dtype=object)

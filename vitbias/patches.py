@@ -16,7 +16,14 @@ import numpy as np
 from einops import rearrange
 
 from vitbias.arrays import Array, require_array
-from vitbias.errors import GeometryError, Literal, require_choice, require_size
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    describe,
+    require_choice,
+    require_size,
+)
 from vitbias.formula import Size, as_size, exact_quotient
 
 __all__ = ["grid_shape", "patchify", "raw_dim", "token_count", "unpatchify"]
@@ -71,7 +78,8 @@ def grid_shape(height: Size, width: Size, patch: Size, *, border: str | None = N
         side // patch if border == "drop" else -(-side // patch) for side in sides.values()
     )
     if 0 in counts:
-        raise GeometryError("patch", expected=f"at most {min(sides.values())}", got=patch)
+        least = describe(min(sides.values()))
+        raise GeometryError("patch", expected=f"at most {least}", got=patch)
     return counts
 
 
@@ -92,7 +100,8 @@ def patchify(pictures: Any, patch: int, *, border: str | None = None) -> Array:
     """
     pictures = require_array("pictures", pictures, "... height width channels")
     height, width = pictures.shape[-3:-1]
-    rows, columns = grid_shape(height, width, require_size("patch", patch), border=border)
+    patch = require_size("patch", patch)
+    rows, columns = grid_shape(height, width, patch, border=border)
     if border == "pad":
         rest = [(0, 0)] * (pictures.ndim - 3)
         rest += [(0, rows * patch - height), (0, columns * patch - width), (0, 0)]
@@ -112,11 +121,12 @@ def unpatchify(patches: Any, height: int, width: int, patch: int) -> Array:
     ShapeError : the number of patches is not (H/P)(W/P)
     """
     patches = require_array("patches", patches, "... patches values")
-    rows, columns = grid_shape(height, width, require_size("patch", patch))
+    patch = require_size("patch", patch)
+    rows, columns = grid_shape(require_size("height", height), require_size("width", width), patch)
     count, values = patches.shape[-2:]
     if count != rows * columns:
         got = Literal(f"{count} patches")
-        raise GeometryError("patches", expected=f"{rows} x {columns} = {rows * columns}", got=got)
+        raise ShapeError("patches", expected=f"{rows} x {columns} = {rows * columns}", got=got)
     exact_quotient("values of a patch", values, patch**2)
     return rearrange(
         patches,

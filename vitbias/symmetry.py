@@ -18,8 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array
-from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+from vitbias.arrays import Array, as_array
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_sequence,
+    require_size,
+)
 
 __all__ = [
     "commutant_dimension",
@@ -34,6 +41,7 @@ __all__ = [
 
 Permutation = tuple[int, ...]
 MOST_ENUMERATED_POINTS = 8
+MOST_PAIRED_POINTS = 4096  # 128 MiB for one integer of each pair
 
 
 def require_permutation(perm: Any, points: int | None = None) -> Permutation:
@@ -42,12 +50,14 @@ def require_permutation(perm: Any, points: int | None = None) -> Permutation:
     Raises
     ------
     GeometryError : not a permutation, or of another number of points
+    ShapeError : no sequence
     """
-    try:
-        images = tuple(require_size("perm", image, minimum=0) for image in perm)
-    except TypeError:
-        raise GeometryError("perm", expected="a sequence of integers", got=perm) from None
-    if not images or sorted(images) != list(range(len(images))):
+    images = tuple(
+        require_size("perm", image, minimum=0) for image in require_sequence("perm", perm)
+    )
+    if not images:
+        raise GeometryError("perm", expected="at least one point", got=images)
+    if sorted(images) != list(range(len(images))):
         raise GeometryError("perm", expected=f"each of 0 to {len(images) - 1} once", got=images)
     if points is not None and len(images) != points:
         raise GeometryError(
@@ -100,13 +110,14 @@ def inverse(perm: Any) -> Permutation:
 
 
 def permutation_matrix(perm: Any) -> Array:
-    """Π, (N, N) integers: row i has its 1 in column perm[i].
+    """Π, (N, N) integers: row i has its 1 in column perm[i]; N at most 4,096.
 
     Raises
     ------
     GeometryError
     """
     images = require_permutation(perm)
+    _require_few(len(images))
     return np.eye(len(images), dtype=np.int64)[list(images)]
 
 
@@ -117,7 +128,7 @@ def permute(tokens: Any, perm: Any) -> Array:
     ------
     GeometryError, ShapeError
     """
-    array = np.asarray(tokens)
+    array = as_array("tokens", tokens)
     if array.ndim == 0:
         raise ShapeError("tokens", expected="an axis of tokens", got=Literal("a single value"))
     return array[list(require_permutation(perm, len(array)))]
@@ -126,6 +137,8 @@ def permute(tokens: Any, perm: Any) -> Array:
 def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any) -> Any:
     """max |f(ΠX) - Π f(X)| over all entries, in the arithmetic of f (0 exactly for fractions).
 
+    Integers and truth values are subtracted as Python integers: nothing wraps around.
+
     Parameters
     ----------
     function : (N, …) to (N, …); tokens : (N, …)
@@ -133,18 +146,15 @@ def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any
     Raises
     ------
     ShapeError : f changes the number of tokens, so Π does not act on its values
-    ValuesError : f returns NaN or infinity; a defect would be meaningless
+    ValuesError : f returns no numbers, NaN or infinity; a defect would be meaningless
     GeometryError
     """
-    array = np.asarray(tokens)
-    moved_first = np.asarray(function(permute(array, perm)))
-    plain = np.asarray(function(array))
+    array = as_array("tokens", tokens)
+    moved_first = _numbers("f(ΠX)", function(permute(array, perm)))
+    plain = _numbers("f(X)", function(array))
     if plain.ndim == 0 or len(plain) != len(array) or plain.shape != moved_first.shape:
         got = Literal(f"shapes {array.shape} to {plain.shape}")
         raise ShapeError("function", expected="as many rows out as in", got=got)
-    for name, values in (("f(ΠX)", moved_first), ("f(X)", plain)):
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValuesError(name, expected="finite numbers", got=values)
     return abs(moved_first - permute(plain, perm)).max()
 
 
@@ -152,18 +162,23 @@ def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int
     """dim {A : AΠ = ΠA for all Π of the group}, by counting orbits on ordered pairs.
 
     Generators suffice: a matrix that commutes with them commutes with their products. No generators
-    means no symmetry, N². The count joins (i, j) with (perm[i], perm[j]); memory grows with N².
+    means no symmetry, N². The count joins (i, j) with (perm[i], perm[j]); memory grows with N², so N is
+    at most 4,096.
 
     >>> commutant_dimension([(1, 0, 2), (1, 2, 0)], 3)
     2
 
     Raises
     ------
-    GeometryError
+    GeometryError, ShapeError
     """
     points = require_size("points", points)
+    _require_few(points)
     label = np.arange(points * points).reshape(points, points)
-    moves = [list(require_permutation(perm, points)) for perm in generators]
+    moves = [
+        list(require_permutation(perm, points))
+        for perm in require_sequence("generators", generators)
+    ]
     while True:
         before = label
         for images in moves:
@@ -174,3 +189,25 @@ def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int
             label = root[label.ravel()].reshape(points, points)
         if np.array_equal(label, before):
             return len(np.unique(label))
+
+
+def _require_few(points: int) -> None:
+    if points > MOST_PAIRED_POINTS:
+        expected = f"at most {MOST_PAIRED_POINTS:,} points, for a number for each pair"
+        raise GeometryError("points", expected=expected, got=points)
+
+
+def _numbers(name: str, value: Any) -> Array:
+    """What f returned, as floats, complex numbers or exact objects; nothing that wraps around."""
+    values = as_array(name, value)
+    if values.size == 0:
+        raise ShapeError(name, expected="at least one entry", got=Literal(f"shape {values.shape}"))
+    if values.dtype.kind not in "biufcO":
+        raise ValuesError(name, expected="numbers", got=values)
+    if values.dtype.kind in "biu":
+        values = values.astype(object)
+    with np.errstate(invalid="ignore"):
+        finite = (values - values == 0).all()  # inf - inf is NaN; symbols and fractions give 0
+    if not finite:
+        raise ValuesError(name, expected="finite numbers", got=values)
+    return values

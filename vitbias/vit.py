@@ -20,9 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_array
-from vitbias.attention import HeadWeights, multi_head
-from vitbias.errors import GeometryError, require_choice, require_size
+from vitbias.arrays import Array, require_array, require_floats
+from vitbias.attention import HeadWeights, affine, multi_head
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_choice,
+    require_number,
+    require_size,
+)
+from vitbias.formula import exact_quotient
 from vitbias.patches import patchify, raw_dim, token_count
 
 __all__ = ["BlockWeights", "Vit", "VitWeights", "forward", "gelu", "initial_weights", "layer_norm"]
@@ -30,6 +39,7 @@ __all__ = ["BlockWeights", "Vit", "VitWeights", "forward", "gelu", "initial_weig
 EPSILON = 1e-6
 READ_OUTS = ("class", "mean")
 POSITIONS = ("learned", "none")
+SIZES = ("image", "patch", "width", "depth", "heads", "classes", "channels", "mlp_ratio")
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,11 @@ class Vit:
     position: str = "learned"
 
     def __post_init__(self) -> None:
-        for field in ("width", "depth", "heads", "classes", "mlp_ratio"):
-            require_size(field, getattr(self, field))
+        for field in SIZES:  # plain integers from here on: a NumPy uint8 would wrap around
+            object.__setattr__(self, field, require_size(field, getattr(self, field)))
         require_choice("read_out", self.read_out, READ_OUTS)
         require_choice("position", self.position, POSITIONS)
-        token_count(self.image, self.image, self.patch)
-        raw_dim(self.patch, self.channels)
+        exact_quotient("image", self.image, self.patch)
         if self.width % self.heads:
             expected = f"a divisor of the width {self.width}"
             raise GeometryError("heads", expected=expected, got=self.heads)
@@ -100,7 +109,16 @@ def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0)
 
     Not any release's initialisation: large enough that every part of the model matters at once, so that a
     test which ignores a part fails.
+
+    Raises
+    ------
+    ValuesError : ``scale`` is not a finite number >= 0, or ``rng`` no generator
     """
+    if not isinstance(rng, np.random.Generator):
+        raise ValuesError("rng", expected="a numpy.random.Generator", got=rng)
+    scale = require_number("scale", scale)
+    if scale < 0:
+        raise ValuesError("scale", expected="a number >= 0", got=scale)
     d, hidden = model.width, model.mlp_ratio * model.width
 
     def matrix(rows: int, columns: int) -> Array:
@@ -146,20 +164,21 @@ def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict
 
     Raises
     ------
-    ShapeError, ValuesError : pictures or weights do not have the model's sizes
+    ShapeError : pictures or weights do not have the model's sizes
+    ValuesError : also when an intermediate leaves the range of floats
     """
+    _require_parts(weights, model)
     side = model.image
     pictures = require_array("pictures", pictures, f"... {side} {side} {model.channels}")
     patches = patchify(pictures, model.patch)
-    raw = raw_dim(model.patch, model.channels)
-    projection = require_array("weights.patch", weights.patch, f"{model.width} {raw}")
-    tokens = patches @ projection.T + weights.patch_bias
+    tokens = affine("patch", patches, weights.patch, weights.patch_bias, model.width)
     trace = {"patches": patches, "patch_tokens": tokens}
     if weights.class_token is not None:
-        first = np.broadcast_to(weights.class_token, (*tokens.shape[:-2], 1, model.width))
+        row = require_floats("class_token", weights.class_token, str(model.width))
+        first = np.broadcast_to(row, (*tokens.shape[:-2], 1, model.width))
         tokens = np.concatenate([first, tokens], axis=-2)
     if weights.position is not None:
-        table = require_array("weights.position", weights.position, f"{model.tokens} {model.width}")
+        table = require_floats("position", weights.position, f"{model.tokens} {model.width}")
         tokens = tokens + table
     trace["tokens"] = tokens
     for number, block in enumerate(weights.blocks, start=1):
@@ -167,14 +186,31 @@ def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict
     tokens = trace["norm"] = layer_norm(tokens, *weights.norm)
     first_only = model.read_out == "class"
     read = trace["read_out"] = tokens[..., 0, :] if first_only else tokens.mean(axis=-2)
-    return read @ weights.head.T + weights.head_bias, trace
+    return affine("head", read, weights.head, weights.head_bias, model.classes), trace
 
 
-def layer_norm(tokens: Any, gain: Array, bias: Array) -> Array:
-    """(x - mean)/sqrt(variance + 1e-6) · gain + bias over the last axis, (..., d) to (..., d)."""
-    tokens = require_array("tokens", tokens, "... width")
-    centred = tokens - tokens.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+def layer_norm(tokens: Any, gain: Any, bias: Any) -> Array:
+    """(x - mean)/sqrt(variance + 1e-6) · gain + bias over the last axis, (..., d) to (..., d).
+
+    Parameters
+    ----------
+    gain, bias : (d,)
+
+    Raises
+    ------
+    ShapeError
+    ValuesError : also when a variance leaves the range of floats
+    """
+    tokens = require_floats("tokens", tokens, "... width")
+    gain, bias = (
+        require_floats(name, value, str(tokens.shape[-1]))
+        for name, value in (("gain", gain), ("bias", bias))
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = tokens - tokens.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+    if not np.isfinite(spread).all():
+        raise ValuesError("tokens", expected="a finite variance", got=tokens)
     return np.asarray(centred / spread * gain + bias)
 
 
@@ -182,12 +218,29 @@ def gelu(values: Any) -> Array:
     """x·Φ(x) = x·(1 + erf(x/√2))/2, elementwise, float64.
 
     Source: Hendrycks and Gimpel, arXiv:1606.08415, section 2 (the exact form, not the tanh fit).
+
+    Raises
+    ------
+    ShapeError, ValuesError
     """
-    array = np.asarray(values, dtype=np.float64)
+    array = require_array("values", values, "...").astype(np.float64)
     return np.asarray(array * 0.5 * (1.0 + _erf(array / sqrt(2.0))))
 
 
 _erf = np.vectorize(erf, otypes=[np.float64])
+
+
+def _require_parts(weights: VitWeights, model: Vit) -> None:
+    """Parts that are there or not, as the model says: read-out, positions, depth."""
+    for name, part, wanted, rule in (
+        ("class_token", weights.class_token, model.read_out == "class", "read-out 'class'"),
+        ("position", weights.position, model.position == "learned", "learned positions"),
+    ):
+        if (part is not None) != wanted:
+            raise ShapeError(name, expected=f"an array with {rule}, else None", got=part)
+    if len(weights.blocks) != model.depth:
+        got = Literal(f"{len(weights.blocks)} blocks")
+        raise ShapeError("blocks", expected=f"{model.depth}, the depth", got=got)
 
 
 def _block(
@@ -198,7 +251,7 @@ def _block(
     trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
     tokens = trace[f"{name} middle"] = tokens + mixed
     normed = trace[f"{name} norm2"] = layer_norm(tokens, *block.norm2)
-    hidden = gelu(normed @ block.up.T + block.up_bias)
-    trace[f"{name} mlp"] = hidden @ block.down.T + block.down_bias
+    hidden = gelu(affine("up", normed, block.up, block.up_bias, len(block.up)))
+    trace[f"{name} mlp"] = affine("down", hidden, block.down, block.down_bias, tokens.shape[-1])
     tokens = trace[name] = tokens + trace[f"{name} mlp"]
     return tokens
