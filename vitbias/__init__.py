@@ -1,6 +1,7 @@
 """Where does a vision-transformer pipeline put its inductive bias?
 
-The modules stand on floors; a module imports only from floors below its own.
+The modules stand on floors; a module imports from floors below its own, and on its own floor only
+without cycles.
 
 floor 0, ground (standard library)
     errors        the one family of errors, and the checks of sizes and names that raise them

@@ -145,13 +145,14 @@ def multi_head(tokens: Any, weights: HeadWeights, heads: int, *, mask: Any = Non
     return affine("output", joined, weights.output, weights.output_bias, width), shares
 
 
-def affine(field: str, tokens: Array, weight: Any, bias: Any, rows: int) -> Array:
+def affine(field: str, tokens: Any, weight: Any, bias: Any, rows: int) -> Array:
     """x @ W^T + b for each token: (..., columns) to (..., rows), with the sizes and values checked.
 
     Raises
     ------
     ShapeError, ValuesError : ``field`` names the weight; also for results beyond the range of floats
     """
+    tokens = require_array("tokens", tokens, "... width")
     weight = require_floats(field, weight, f"{rows} {tokens.shape[-1]}")
     bias = require_floats(f"{field}_bias", bias, str(rows))
     with np.errstate(over="ignore", invalid="ignore"):  # the check refuses what is not finite

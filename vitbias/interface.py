@@ -101,7 +101,8 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
     ShapeError, ValuesError
     """
     weight = require_array("weight", weight, "width raw")
-    kind = weight.dtype if weight.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    native = weight.dtype.newbyteorder("=")
+    kind = native if native in (np.float32, np.float64) else np.dtype(np.float64)
     with np.errstate(over="ignore"):  # from longer floats; the check refuses what is not finite
         weight = require_array("weight", weight.astype(kind), "width raw")
     if rtol is None:

@@ -96,13 +96,16 @@ def patchify(pictures: Any, patch: int, *, border: str | None = None) -> Array:
 
     Raises
     ------
-    GeometryError, ShapeError, ValuesError, UnknownNameError
+    GeometryError : as ``grid_shape``; also a patch larger than both sides under ``"pad"``
+    ShapeError, ValuesError, UnknownNameError
     """
     pictures = require_array("pictures", pictures, "... height width channels")
     height, width = pictures.shape[-3:-1]
     patch = require_size("patch", patch)
     rows, columns = grid_shape(height, width, patch, border=border)
     if border == "pad":
+        if patch > max(height, width):
+            raise GeometryError("patch", expected=f"at most {max(height, width)}", got=patch)
         rest = [(0, 0)] * (pictures.ndim - 3)
         rest += [(0, rows * patch - height), (0, columns * patch - width), (0, 0)]
         pictures = np.pad(pictures, rest)
@@ -119,6 +122,7 @@ def unpatchify(patches: Any, height: int, width: int, patch: int) -> Array:
     ------
     GeometryError : P does not divide H or W, or D is not a multiple of P²
     ShapeError : the number of patches is not (H/P)(W/P)
+    ValuesError
     """
     patches = require_array("patches", patches, "... patches values")
     patch = require_size("patch", patch)

@@ -182,7 +182,7 @@ def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict
         tokens = tokens + table
     trace["tokens"] = tokens
     for number, block in enumerate(weights.blocks, start=1):
-        tokens = _block(tokens, block, model.heads, f"block {number}", trace)
+        tokens = _block(tokens, block, model, f"block {number}", trace)
     tokens = trace["norm"] = layer_norm(tokens, *weights.norm)
     first_only = model.read_out == "class"
     read = trace["read_out"] = tokens[..., 0, :] if first_only else tokens.mean(axis=-2)
@@ -244,14 +244,15 @@ def _require_parts(weights: VitWeights, model: Vit) -> None:
 
 
 def _block(
-    tokens: Array, block: BlockWeights, heads: int, name: str, trace: dict[str, Array]
+    tokens: Array, block: BlockWeights, model: Vit, name: str, trace: dict[str, Array]
 ) -> Array:
     normed = trace[f"{name} norm1"] = layer_norm(tokens, *block.norm1)
-    mixed, shares = multi_head(normed, block.attention, heads)
+    mixed, shares = multi_head(normed, block.attention, model.heads)
     trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
     tokens = trace[f"{name} middle"] = tokens + mixed
     normed = trace[f"{name} norm2"] = layer_norm(tokens, *block.norm2)
-    hidden = gelu(affine("up", normed, block.up, block.up_bias, len(block.up)))
-    trace[f"{name} mlp"] = affine("down", hidden, block.down, block.down_bias, tokens.shape[-1])
+    hidden = model.mlp_ratio * model.width
+    raised = gelu(affine("up", normed, block.up, block.up_bias, hidden))
+    trace[f"{name} mlp"] = affine("down", raised, block.down, block.down_bias, model.width)
     tokens = trace[name] = tokens + trace[f"{name} mlp"]
     return tokens
