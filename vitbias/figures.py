@@ -44,7 +44,7 @@ PICTURE_INK = "#777777"  # legible on a white and on a near-black page
 WIDTH_INCHES = 510 / 72  # 680 px
 ROUNDED_DIGITS = 6
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "vitbias",
     "font.family": "DejaVu Sans",
@@ -186,7 +186,7 @@ def _display(
     except ImportError:
         raise _missing("IPython") from None
     credit = " ".join(photograph.credit for photograph in photographs)
-    display(
+    display(  # type: ignore[no-untyped-call]
         {
             "image/svg+xml": _svg(draw, data, height),
             "text/csv": csv_text(data),

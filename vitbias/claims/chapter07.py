@@ -175,7 +175,7 @@ _record = partial(Claim, place="connectivity", chapter="07_token_permutations")
 CLAIMS = (
     _record(
         id="R7.1",
-        statement="Without positions, shuffling the tokens shuffles the output of attention and does nothing else.",
+        statement="Without positions, shuffling the tokens does no more than shuffle the output.",
         tier="exact",
         assumptions=("shared row-wise maps", "no position term", "no mask"),
         fails_when="a position signal stays in place, a mask orders tokens, or their maps differ",
