@@ -5,6 +5,7 @@ The card says in words what the theorem block further down a chapter says with s
 
 from dataclasses import dataclass
 
+from vitbias import __version__
 from vitbias.claims import TIERS, claim
 
 __all__ = ["ClaimCard", "claim_card"]
@@ -30,7 +31,7 @@ class ClaimCard:
             f":::{{div}} claim-evidence tier-{record.tier}\n{mark} {record.tier}\n:::",
             f"**Assumes** {'; '.join(record.assumptions)}.",
             f"**Fails when** {record.fails_when}.",
-            f"**Cite as** {{prf:ref}}`{record.id} <{record.id}>`, `{record.anchor}`",
+            f"**Cite as** {record.id} ({{prf:ref}}`{record.id}`), version {__version__}, `{record.anchor}`",
             "::::",
         ]
         return "\n\n".join(lines) + "\n"

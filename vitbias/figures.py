@@ -41,16 +41,18 @@ HUES = {
 INK = "#24292f"
 CONTEXT = "#8a9199"
 PICTURE_INK = "#777777"  # legible on a white and on a near-black page
-WIDTH_INCHES = 510 / 72  # 680 px
+WIDTH_INCHES = 420 / 72  # 560 px: type keeps a readable size on a phone
 ROUNDED_DIGITS = 6
 
 STYLE: Any = {
     "svg.fonttype": "path",
     "svg.hashsalt": "vitbias",
     "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.titlesize": 9.0,
-    "axes.labelsize": 9.0,
+    "font.size": 10.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 10.0,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
     "axes.edgecolor": CONTEXT,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
@@ -75,7 +77,7 @@ def show(
     name: str,
     alt: str,
     caption: str,
-    height: float = 3.2,
+    height: float = 2.9,
     photographs: Sequence[Photograph] = (),
 ) -> None:
     """Display one figure with its data, alternative text and caption.
@@ -87,7 +89,7 @@ def show(
     name : "fig-…", unique in the book; also the stem of the SVG and CSV files
     alt : what is seen, 30 to 300 characters
     caption : MyST text; first what the figure says, then how to read it, then what it does not show
-    height : inches; the width is 680 px
+    height : inches; the width is 560 px
     photographs : those that the figure is made from; their credits end the caption
 
     Raises
