@@ -30,13 +30,13 @@ __all__ = ["CONTEXT", "HUES", "INK", "WIDTH_INCHES", "csv_text", "digest", "show
 Data: TypeAlias = Mapping[str, Sequence[Any]]
 
 HUES = {
-    "patch projection": "#0072B2",
-    "position": "#E69F00",
-    "connectivity": "#009E73",
-    "hierarchy": "#CC79A7",
-    "teacher": "#D55E00",
-    "data": "#56B4E9",
-    "optimiser": "#7A5195",
+    "patch projection": "#0072b2",
+    "position": "#c17e00",
+    "connectivity": "#008c5d",
+    "hierarchy": "#c0719f",
+    "teacher": "#bb4900",
+    "data": "#1e95ca",
+    "optimiser": "#75478b",
 }
 INK = "#24292f"
 CONTEXT = "#8a9199"

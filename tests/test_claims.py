@@ -1,0 +1,88 @@
+"""Every record executes, stands in its chapter, and fails when what it claims is broken."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vitbias import claims, interface
+from vitbias.claims import CLAIMS, TIERS, claim, verify
+from vitbias.claims.record import Claim, hold
+from vitbias.errors import UnknownNameError
+from vitbias.exact_attention import exact_attention
+
+ROOT = Path(__file__).parents[1]
+LABEL = re.compile(r"^:label: ([A-Z]+\d*\.?\d*)$", re.MULTILINE)
+
+
+def markdown(stem: str) -> str:
+    cells = json.loads((ROOT / "notebooks" / f"{stem}.ipynb").read_text())["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_evidence_is_found_and_printable(claim_id: str) -> None:
+    evidence = verify(claim_id)
+    assert evidence
+    assert all(isinstance(k, str) and isinstance(v, str) and v for k, v in evidence.items())
+
+
+@pytest.mark.parametrize("record", CLAIMS.values(), ids=CLAIMS)
+def test_records_are_complete(record: Claim) -> None:
+    assert record.tier in TIERS
+    assert record.statement.endswith(".") and len(record.statement) <= 90
+    assert record.assumptions and all(record.assumptions)
+    assert record.fails_when
+    assert record.anchor == f"notebooks/{record.chapter}.html#{record.id}"
+
+
+def test_ids_are_unique_over_all_chapters() -> None:
+    ids = [r.id for chapter in (claims.chapter05, claims.chapter07) for r in chapter.CLAIMS]
+    assert len(ids) == len(set(ids)) == len(CLAIMS) == 18
+
+
+@pytest.mark.parametrize("stem", sorted({record.chapter for record in CLAIMS.values()}))
+def test_chapters_and_records_name_the_same_claims(stem: str) -> None:
+    labels = LABEL.findall(markdown(stem))
+    assert sorted(labels) == sorted(r.id for r in CLAIMS.values() if r.chapter == stem)
+
+
+def test_an_unknown_id_gets_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match=r"did you mean .*'R7\.1'"):
+        claim("R71")
+
+
+def test_an_unknown_tier_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="tier"):
+        Claim("Z1", "x.", "sure", "data", ("a",), "b", "c", dict)
+
+
+def test_hold() -> None:
+    hold(True, "fine")
+    with pytest.raises(AssertionError, match="broken"):
+        hold(0, "broken")
+
+
+def test_a_wrong_rank_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_too_many(weight: object) -> interface.RankReport:
+        report = interface.exact_rank(weight)
+        return interface.RankReport(report.rank + 1, report.nullity - 1, report.certificate)
+
+    monkeypatch.setattr(claims.chapter05, "exact_rank", one_too_many)
+    for claim_id in ("R5.2", "R5.6", "R5.9", "RE.2"):
+        with pytest.raises(AssertionError):
+            verify(claim_id)
+
+
+def test_a_position_signal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_positions(query: Any, key: Any, value: Any) -> Any:
+        slots = np.arange(len(query))[:, None]
+        return exact_attention(query + slots, key, value)
+
+    monkeypatch.setattr(claims.chapter07, "exact_attention", with_positions)
+    for claim_id in ("R7.1", "R7.6"):
+        with pytest.raises(AssertionError):
+            verify(claim_id)
