@@ -30,6 +30,7 @@ def check(site: Path, root: Path) -> list[str]:
     site : folder with the built pages
     root : the repository; its path must not appear on a page
     """
+    site = site.resolve()
     theme = site / "_static"
     files = sorted(path for path in site.rglob("*") if path.is_file())
     pages = {
@@ -44,9 +45,7 @@ def check(site: Path, root: Path) -> list[str]:
     return findings
 
 
-def _file_findings(
-    path: Path, site: Path, root: Path, pages: dict[Path, Page]
-) -> Iterator[str]:
+def _file_findings(path: Path, site: Path, root: Path, pages: dict[Path, Page]) -> Iterator[str]:
     if page := pages.get(path):
         yield from _link_findings(path, page, site, pages)
         yield from _load_findings(path, page.loads, site)
@@ -111,9 +110,10 @@ def _link_findings(path: Path, page: Page, site: Path, pages: dict[Path, Page]) 
         target = _target(path, parts.path, site) if parts.path else path
         if target is None:
             yield f"dead link: {address}"
-        elif parts.fragment and target in pages:
-            if unquote(parts.fragment) not in pages[target].ids:
-                yield f"dead anchor: {address}"
+        elif (
+            target in pages and parts.fragment and unquote(parts.fragment) not in pages[target].ids
+        ):
+            yield f"dead anchor: {address}"
 
 
 def _target(path: Path, address: str, site: Path) -> Path | None:
@@ -126,4 +126,4 @@ def _target(path: Path, address: str, site: Path) -> Path | None:
     target = Path(path.parent, unquote(address)).resolve()
     if target.is_dir():
         target /= "index.html"
-    return target if target.is_file() and site.resolve() in target.parents else None
+    return target if target.is_file() and site in target.parents else None

@@ -109,9 +109,7 @@ class Browser:
     ) -> None:
         self.close()
 
-    def call(
-        self, method: str, seconds: float = ANSWER_SECONDS, /, **parameters: Any
-    ) -> Message:
+    def call(self, method: str, seconds: float = ANSWER_SECONDS, /, **parameters: Any) -> Message:
         """Send one command to the tab and return its result; events that arrive meanwhile are kept.
 
         Raises
@@ -180,9 +178,7 @@ class Browser:
         result: Message = answer.get("result", {})
         return result
 
-    def _read_until(
-        self, wanted: Callable[[Message], bool], what: str, seconds: float
-    ) -> Message:
+    def _read_until(self, wanted: Callable[[Message], bool], what: str, seconds: float) -> Message:
         deadline = time.monotonic() + seconds
         while True:
             while b"\0" in self._received:
@@ -199,5 +195,3 @@ class Browser:
             if not received:
                 raise BrowserError(f"the browser ended during {what}")
             self._received += received
-
-

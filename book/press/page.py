@@ -75,8 +75,7 @@ class Reader(HTMLParser):
         elif tag == "h1" and not self.print_depth:
             page.headings += 1
         elif tag == "img":
-            alt = values["alt"] if "alt" in values else None
-            page.images.append(Image(values.get("src", ""), alt))
+            page.images.append(Image(values.get("src", ""), values.get("alt")))
         self.read_addresses(tag, values)
 
     def read_addresses(self, tag: str, values: dict[str, str]) -> None:

@@ -1,0 +1,58 @@
+# Thin on purpose: this file finds a Python and keeps the environment; what the targets do is in book/press.
+VENV ?= .venv
+PYTHON ?=
+# without PYTHON=…: what the environment was made with, then what the path has
+CANDIDATES := '$(VENV)/bin/python' python3 python3.13 python3.12 python3.11
+
+export PYTHONPATH := book
+# an interpreter's own folders, and settings that would change what notebooks and tests do
+unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS MPLBACKEND
+SHELL := /bin/sh
+python := "$(VENV)/bin/python"
+
+.PHONY: help book test test-matrix notebooks clean environment
+
+help:
+	@echo 'make book         the site, in _build/html'
+	@echo 'make test         lint, types, tests, coverage; every notebook executed again and compared'
+	@echo 'make test-matrix  the same outputs with other threads, vector instructions, hash seeds'
+	@echo 'make notebooks    execute in place the notebooks that are out of date (ALL=1: every one)'
+	@echo 'make clean        remove the site, the caches and the environment'
+	@echo 'VENV=folder and PYTHON=program choose the environment and the interpreter.'
+
+book: environment
+	@$(python) -m press.build
+
+test: environment
+	@echo 'test: lint and types'
+	@$(python) -m ruff check --quiet
+	@$(python) -m mypy --no-error-summary
+	@echo 'test: the library, the press, the project'
+	@$(python) -m coverage run -m pytest --quiet
+	@$(python) -m coverage report
+	@echo 'test: every notebook, executed again'
+	@$(python) -m pytest --quiet --nbval notebooks
+
+test-matrix: environment
+	@$(python) -m press.matrix
+
+notebooks: environment
+	@$(python) -m press.notebooks $(if $(filter-out 0,$(ALL)),--all)
+
+clean:
+	@rm -rf _build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find book notebooks tests vitbias -name __pycache__ -prune -exec rm -rf {} +
+	@if [ -f '$(VENV)/pyvenv.cfg' ]; then rm -rf '$(VENV)'; fi
+
+environment:
+	@found=''; \
+	for candidate in $(if $(PYTHON),'$(PYTHON)',$(CANDIDATES)); do \
+	  version=$$("$$candidate" -c 'import sys; print(sys.version.split()[0])' 2>/dev/null) || continue; \
+	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11) or sys.implementation.name != "cpython")' \
+	    2>/dev/null || { found="$$found, $$candidate is $$version"; continue; }; \
+	  "$$candidate" -c 'import ensurepip, venv' \
+	    2>/dev/null || { found="$$found, $$candidate has no venv or no pip"; continue; }; \
+	  exec "$$candidate" -m press.environment '$(VENV)' $(if $(PYTHON),--exactly); \
+	done; \
+	echo "make: CPython 3.11 or newer with venv and pip is needed$${found:-, and none was found};" \
+	  "install it, or name it with PYTHON=/path/to/python3" >&2; exit 3
