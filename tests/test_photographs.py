@@ -87,7 +87,8 @@ def test_credit_is_one_line_with_author_licence_and_changes():
         "sizes/z/in/photostream/) "
         "by vultilion, [CC BY 2.0](https://creativecommons.org/licenses/by/2.0/); "
         "cropped to 427 × 427 pixels (columns 95 to 521, rows 0 to 426) "
-        "and enlarged to 448 × 448 (Lanczos)."
+        "and enlarged to 448 × 448 (Lanczos); "
+        f"pixels sha256 {photograph('flower', 448).pixel_sha256[:16]}."
     )
     assert "by danielbuechele, [CC BY 2.0]" in photograph("china").credit
 

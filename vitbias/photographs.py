@@ -51,10 +51,11 @@ class Photograph:
 
     @property
     def credit(self) -> str:
-        """One line of MyST text for a caption: title, author, licence, changes."""
+        """One line of MyST text for a caption: title, author, licence, changes, digest."""
         return (
             f"Photograph: [{self.title}]({self.source}) by {self.author}, "
-            f"[{self.licence}]({self.licence_url}); {self.changes}."
+            f"[{self.licence}]({self.licence_url}); {self.changes}; "
+            f"pixels sha256 {self.pixel_sha256[:16]}."
         )
 
 
