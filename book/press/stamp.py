@@ -15,22 +15,13 @@ __all__ = ["inputs_digest", "is_current", "write_stamp"]
 
 STAMP = ".stamp.json"
 FOLDERS = ("book", "notebooks", "vitbias")
-FILES = (
-    "CHANGELOG.md",
-    "CITATION.cff",
-    "LICENSE",
-    "README.md",
-    "_config.yml",
-    "_toc.yml",
-    "requirements.lock",
-)
 PASSED_OVER = {"__pycache__", ".ipynb_checkpoints"}
 
 
 def inputs_digest(root: Path, *more: str) -> str:
     """SHA-256 of every file that a page can come from, the installed versions, and ``more``."""
     files = [path for folder in FOLDERS for path in (root / folder).rglob("*")]
-    files += [root / name for name in FILES]
+    files += [path for path in root.iterdir() if not path.name.startswith(".")]
     versions = sorted(f"{found.name}=={found.version}" for found in distributions())
     return _digest(root, files, [sys.version, *versions, *more])
 
