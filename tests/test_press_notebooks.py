@@ -337,6 +337,13 @@ def test_assert_and_output_of_a_claim_may_stand_in_two_cells():
             {**figure_output(), "data": {**figure_output()["data"], "text/csv": "side\n8\n"}},
             "the digest",
         ),
+        (
+            {
+                **figure_output(),
+                "metadata": {"vitbias": {**figure_output()["metadata"]["vitbias"], "kind": "map"}},
+            },
+            "fig-square is a 'map'",
+        ),
         ({**figure_output(), "metadata": {}}, "not made by vitbias.figures.show"),
         (result(image_svg="x"), "output type image/svg"),
     ],
