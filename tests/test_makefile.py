@@ -1,0 +1,178 @@
+"""The Makefile finds an interpreter that works, keeps the environment, and calls what it says it calls."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[1]
+MAKE = shutil.which("make")
+SHIM = "#!/bin/sh\necho 'pyenv: command not found' >&2\nexit 127\n"
+OLD = """#!/bin/sh
+case "$2" in *print*) echo 3.9.2 ;; *) exit 1 ;; esac
+"""
+WITHOUT_VENV = """#!/bin/sh
+case "$2" in *print*) echo 3.11.2 ;; *ensurepip*) exit 1 ;; esac
+"""
+WORKING = f"""#!/bin/sh
+exec {sys.executable} "$@"
+"""
+# stands for press.environment: a link to this interpreter is the environment
+MAKE_ENVIRONMENT = """
+import sys
+from pathlib import Path
+venv = Path(sys.argv[1])
+(venv / "bin").mkdir(parents=True, exist_ok=True)
+if not (venv / "bin/python").exists():
+    (venv / "bin/python").symlink_to(sys.executable)
+print("environment", *sys.argv[1:])
+"""
+MODULES = ("press/build.py", "press/matrix.py", "press/notebooks.py")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The Makefile over stand-ins that print how they are called; its folder has a space."""
+    root = tmp_path / "a project"
+    (root / "book/press").mkdir(parents=True)
+    shutil.copy(HOUSE / "Makefile", root)
+    for module in MODULES:
+        (root / "book" / module).write_text("import sys\nprint(__spec__.name, *sys.argv[1:])\n")
+    (root / "book/press/environment.py").write_text(MAKE_ENVIRONMENT)
+    (root / "path").mkdir()
+    for name in ("echo", "find", "rm"):
+        (root / "path" / name).symlink_to(shutil.which(name))
+    return root
+
+
+def program(project, name, script):
+    path = project / "path" / name
+    path.write_text(script)
+    path.chmod(0o755)
+    return path
+
+
+def make(project, *arguments, **variables):
+    return subprocess.run(
+        [MAKE, *arguments],
+        cwd=project,
+        env={"PATH": str(project / "path"), "HOME": str(project)} | variables,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [
+        (["book"], "press.build"),
+        (["test-matrix"], "press.matrix"),
+        (["notebooks"], "press.notebooks"),
+        (["notebooks", "ALL=1"], "press.notebooks --all"),
+        (["notebooks", "ALL=0"], "press.notebooks"),
+    ],
+)
+def test_targets_prepare_the_environment_and_call_one_module(project, arguments, called):
+    program(project, "python3", WORKING)
+    done = make(project, *arguments)
+    assert done.stdout.splitlines() == ["environment .venv", called]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_a_target_make_says_what_there_is(project):
+    done = make(project)
+    for target in ("book", "test", "test-matrix", "notebooks", "clean"):
+        assert f"make {target} " in done.stdout
+
+
+def test_programs_that_do_not_work_are_passed_over(project):
+    program(project, "python3", SHIM)
+    program(project, "python3.13", OLD)
+    program(project, "python3.12", WITHOUT_VENV)
+    program(project, "python3.11", WORKING)
+    assert make(project, "book").stdout.splitlines() == ["environment .venv", "press.build"]
+
+
+def test_the_environment_s_own_interpreter_comes_first(project):
+    program(project, "python3", WORKING)
+    assert make(project, "book").returncode == 0
+    program(project, "python3", SHIM)
+    assert make(project, "book").returncode == 0
+
+
+def test_an_interpreter_can_be_named(project):
+    program(project, "python3", SHIM)
+    named = program(project, "my python", WORKING)
+    done = make(project, "book", f"PYTHON={named}", "VENV=.venv-mine")
+    assert done.stdout.splitlines() == ["environment .venv-mine --exactly", "press.build"]
+    named.write_text(OLD)
+    assert "my python is 3.9.2" in make(project, "book", f"PYTHON={named}").stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, "and none was found"),
+        (SHIM, "and none was found"),
+        (OLD, "python3 is 3.9.2"),
+        (WITHOUT_VENV, "python3 has no venv or no pip"),
+    ],
+)
+def test_without_an_interpreter_one_line_says_what_to_do(project, script, said):
+    if script:
+        program(project, "python3", script)
+    done = make(project, "book")
+    first, second = done.stderr.splitlines()
+    assert said in first
+    assert "PYTHON=" in first
+    assert second.endswith("environment] Error 3")
+    assert done.stdout == ""
+
+
+def test_a_failed_target_fails(project):
+    program(project, "python3", WORKING)
+    (project / "book/press/build.py").write_text("raise SystemExit(1)")
+    assert make(project, "book").returncode == 2
+
+
+def test_settings_from_outside_do_not_reach_the_tests(project):
+    program(project, "python3", WORKING)
+    (project / "book/press/build.py").write_text(
+        "import os\nprint(sorted({'MPLBACKEND', 'PYTHONOPTIMIZE', 'PYTHONWARNINGS'} & set(os.environ)),"
+        "os.environ['PYTHONPATH'])"
+    )
+    done = make(project, "book", MPLBACKEND="agg", PYTHONOPTIMIZE="1", PYTHONWARNINGS="ignore")
+    assert done.stdout.splitlines()[-1] == "[] book"
+
+
+def test_clean_removes_what_was_made_and_nothing_else(project):
+    for path in ("_build/html", ".venv/bin", ".mypy_cache", "book/press/__pycache__", "vitbias"):
+        (project / path).mkdir(parents=True, exist_ok=True)
+    (project / ".venv/pyvenv.cfg").touch()
+    (project / "notebooks").mkdir()
+    (project / "tests").mkdir()
+    done = make(project, "clean")
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = {"Makefile", "book", "notebooks", "path", "tests", "vitbias"}
+    assert set(os.listdir(project)) == kept
+    assert not (project / "book/press/__pycache__").exists()
+
+
+def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
+    (project / "mine").mkdir()
+    for folder in ("notebooks", "tests", "vitbias"):
+        (project / folder).mkdir()
+    make(project, "clean", "VENV=mine")
+    assert (project / "mine").is_dir()
+
+
+def test_the_test_target_runs_every_part():
+    recipe = (HOUSE / "Makefile").read_text().partition("\ntest: ")[2].partition("\n\n")[0]
+    parts = ["ruff check", "mypy", "coverage run -m pytest", "coverage report", "--nbval notebooks"]
+    places = [recipe.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "-@" not in recipe
+    assert "|| true" not in recipe
