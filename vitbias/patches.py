@@ -130,7 +130,8 @@ def unpatchify(patches: Any, height: int, width: int, patch: int) -> Array:
     count, values = patches.shape[-2:]
     if count != rows * columns:
         got = Literal(f"{count} patches")
-        raise ShapeError("patches", expected=f"{rows} x {columns} = {rows * columns}", got=got)
+        wanted = f"{describe(rows)} x {describe(columns)} = {describe(rows * columns)}"
+        raise ShapeError("patches", expected=wanted, got=got)
     exact_quotient("values of a patch", values, patch**2)
     return rearrange(
         patches,

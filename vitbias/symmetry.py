@@ -24,6 +24,7 @@ from vitbias.errors import (
     Literal,
     ShapeError,
     ValuesError,
+    describe,
     require_sequence,
     require_size,
 )
@@ -59,9 +60,9 @@ def require_permutation(perm: Any, points: int | None = None) -> Permutation:
         raise GeometryError("perm", expected="at least one point", got=images)
     if sorted(images) != list(range(len(images))):
         raise GeometryError("perm", expected=f"each of 0 to {len(images) - 1} once", got=images)
-    if points is not None and len(images) != points:
+    if points is not None and len(images) != require_size("points", points, minimum=0):
         raise GeometryError(
-            "perm", expected=f"{points} points", got=Literal(f"{len(images)} points")
+            "perm", expected=f"{describe(points)} points", got=Literal(f"{len(images)} points")
         )
     return images
 
@@ -151,7 +152,7 @@ def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any
     """
     array = as_array("tokens", tokens)
     moved_first = _numbers("f(ΠX)", function(permute(array, perm)))
-    plain = _numbers("f(X)", function(array))
+    plain = _numbers("f(X)", function(array.copy()))  # f may work in place
     if plain.ndim == 0 or len(plain) != len(array) or plain.shape != moved_first.shape:
         got = Literal(f"shapes {array.shape} to {plain.shape}")
         raise ShapeError("function", expected="as many rows out as in", got=got)
@@ -206,8 +207,11 @@ def _numbers(name: str, value: Any) -> Array:
         raise ValuesError(name, expected="numbers", got=values)
     if values.dtype.kind in "biu":
         values = values.astype(object)
-    with np.errstate(invalid="ignore"):
-        finite = (values - values == 0).all()  # inf - inf is NaN; symbols and fractions give 0
+    try:
+        with np.errstate(invalid="ignore"):
+            finite = np.all(values - values == 0)  # inf - inf is NaN; symbols and fractions give 0
+    except TypeError:
+        raise ValuesError(name, expected="numbers", got=values) from None
     if not finite:
         raise ValuesError(name, expected="finite numbers", got=values)
     return values

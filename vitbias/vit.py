@@ -27,6 +27,7 @@ from vitbias.errors import (
     Literal,
     ShapeError,
     ValuesError,
+    describe,
     require_choice,
     require_number,
     require_size,
@@ -68,7 +69,7 @@ class Vit:
         require_choice("position", self.position, POSITIONS)
         exact_quotient("image", self.image, self.patch)
         if self.width % self.heads:
-            expected = f"a divisor of the width {self.width}"
+            expected = f"a divisor of the width {describe(self.width)}"
             raise GeometryError("heads", expected=expected, got=self.heads)
 
     @property
@@ -119,6 +120,7 @@ def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0)
     scale = require_number("scale", scale)
     if scale < 0:
         raise ValuesError("scale", expected="a number >= 0", got=scale)
+    scale = abs(scale)  # NumPy refuses the sign of -0.0
     d, hidden = model.width, model.mlp_ratio * model.width
 
     def matrix(rows: int, columns: int) -> Array:
@@ -223,7 +225,9 @@ def gelu(values: Any) -> Array:
     ------
     ShapeError, ValuesError
     """
-    array = require_array("values", values, "...").astype(np.float64)
+    array = require_array("values", values, "...")
+    with np.errstate(over="ignore"):  # from longer floats; the check refuses what is not finite
+        array = require_array("values", array.astype(np.float64), "...")
     return np.asarray(array * 0.5 * (1.0 + _erf(array / sqrt(2.0))))
 
 
