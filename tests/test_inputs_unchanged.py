@@ -1,0 +1,279 @@
+"""Every public function of floors 0 and 1: inputs keep their bytes, bad ones raise the family only."""
+
+import inspect
+from dataclasses import is_dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from importlib import import_module
+
+import numpy as np
+import pytest
+import sympy
+
+from vitbias import (
+    arrays,
+    attention,
+    errors,
+    exact_attention,
+    formatting,
+    formula,
+    interface,
+    lattice,
+    patches,
+    symmetry,
+    vit,
+)
+from vitbias.errors import VitbiasError, describe
+
+MODULES = (
+    *(arrays, attention, errors, exact_attention, formatting, formula),
+    *(interface, lattice, patches, symmetry, vit),
+)
+RNG = np.random.default_rng(17)
+WHOLE = RNG.integers(-3, 4, (5, 3))
+REAL = RNG.normal(size=(5, 3))
+SMALL = vit.Vit(4, 2, 6, 1, 3, 2)
+WEIGHTS = vit.initial_weights(SMALL, RNG)
+HEADS = WEIGHTS.blocks[0].attention
+MASK = np.tri(5, dtype=bool)
+ROW = np.array([[1, 2, 3]])
+
+# function: one call that works; the arguments that carry a caller's data come first
+CALLS = {
+    arrays.as_array: dict(value=REAL, field="x"),
+    arrays.require_array: dict(value=REAL, field="x", axes="rows columns"),
+    arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
+    arrays.require_fractions: dict(value=WHOLE, field="x", axes="rows columns", floats=True),
+    arrays.require_integers: dict(value=WHOLE, field="x", axes="rows columns"),
+    arrays.require_in_range: dict(value=WHOLE, low=-9, high=9, field="x", axes="rows columns"),
+    attention.affine: dict(tokens=REAL, weight=REAL[:2], bias=REAL[:2, 0], field="x", rows=2),
+    attention.attend: dict(query=REAL, key=WHOLE, value=REAL, mask=MASK, scale=0.5),
+    attention.attention: dict(query=REAL, key=WHOLE, value=REAL, mask=MASK, scale=0.5),
+    attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
+    attention.require_mask: dict(mask=MASK, queries=5, keys=5),
+    attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    errors.describe: dict(value=REAL),
+    errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
+    errors.require_number: dict(value=0.5, field="x"),
+    errors.require_sequence: dict(value=[1, 2], field="x"),
+    errors.require_size: dict(value=5, field="x"),
+    exact_attention.exact_attention: dict(query=WHOLE, key=WHOLE, value=WHOLE, mask=MASK),
+    exact_attention.exact_softmax: dict(scores=WHOLE @ WHOLE.T, mask=MASK),
+    exact_attention.fractions: dict(value=WHOLE.astype(object)),
+    formatting.below: dict(value=1e-17, bound=1e-12),
+    formatting.fmt: dict(value=REAL, digits=3),
+    formatting.table: dict(header=["a", "b", "c"], rows=REAL, digits=3),
+    formula.as_size: dict(value=5, field="x"),
+    formula.exact_quotient: dict(whole=6, part=2, field="x"),
+    formula.is_symbolic: dict(values=REAL),
+    formula.maximum: dict(first=2, second=3),
+    formula.minimum: dict(first=2, second=3),
+    interface.collision: dict(weight=ROW, patch=np.array([9, 8, 7]), low=0, high=255),
+    interface.exact_rank: dict(weight=REAL),
+    interface.integer_rows: dict(weight=REAL),
+    interface.min_nullity: dict(raw=5, width=3),
+    interface.null_vectors: dict(weight=WHOLE.astype(object)),
+    interface.numerical_rank: dict(weight=REAL, rtol=1e-9),
+    lattice.collide: dict(
+        weight=ROW.astype(object),
+        patches=np.array([[9, 8, 7]], dtype=object),
+        targets=np.array([[8, 7, 8]]),
+        low=0,
+        high=255,
+        steps=3,
+    ),
+    lattice.kernel_lattice: dict(weight=ROW.astype(object)),
+    patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
+    patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
+    patches.raw_dim: dict(patch=2, channels=3),
+    patches.token_count: dict(height=8, width=6, patch=2),
+    patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
+    symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
+    symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
+    symmetry.inverse: dict(perm=np.array([1, 0, 2])),
+    symmetry.permutation_matrix: dict(perm=np.array([1, 0, 2])),
+    symmetry.permutations: dict(points=3),
+    symmetry.permute: dict(tokens=WHOLE, perm=np.arange(5)[::-1]),
+    symmetry.require_permutation: dict(perm=np.array([1, 0, 2]), points=3),
+    vit.Vit: dict(image=4, patch=2, width=6, depth=1, heads=3, classes=2, channels=3, mlp_ratio=4),
+    vit.forward: dict(pictures=RNG.normal(size=(4, 4, 3)), weights=WEIGHTS, model=SMALL),
+    vit.gelu: dict(values=REAL),
+    vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),
+    vit.layer_norm: dict(tokens=REAL, gain=REAL[0], bias=REAL[1]),
+}
+
+# what the library itself passes, never a caller's data; the weights are spoiled in test_vit
+STRUCTURE = {"field", "axes", "floats", "known", "queries", "keys", "weights", "model", "function"}
+# of sizes that as_size has passed
+UNCHECKED = {
+    *((formula.maximum, "first"), (formula.maximum, "second")),
+    *((formula.minimum, "first"), (formula.minimum, "second"), (attention.affine, "rows")),
+}
+
+
+def public_functions():
+    for module in MODULES:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isfunction(thing) or thing is vit.Vit:
+                yield thing
+
+
+def hostile():
+    """Fresh (label, value) pairs each time: a generator is consumed."""
+    x = sympy.Symbol("x")
+    grid = np.ones((5, 3))
+    holed, endless = grid.copy(), grid.copy()
+    holed[3, 1], endless[0, 2] = np.nan, -np.inf
+    plain = [
+        *(None, True, False, 0, -1, 1, 2, 5, 2**80, -(2**80), 10**5000, -(10**5000)),
+        *(16.0, 16.5, -0.0, 1e308, 5e-324, float("nan"), float("inf"), 1j),
+        *("", "16", "pad", "\u2028" * 10**5, b"16", Fraction(1, 2), Fraction(10**5000), Decimal(1)),
+        *(date(2000, 1, 1), int, len, object(), {}, {1}, {"a": 1}, range(3), (1, 2)),
+        *([], [[]], [[], []], [[1], [1, 2]], [1, [2, 3]], [None], [2**80, -1], [[2**80, 1, 1]]),
+        *([[True, 2, 3]], ["a", 1, 2], [[1, 2, "3"]], [[1, None, 2]], [[10**5000, 1, 2]]),
+        *(np.int8(-5), np.uint64(3), np.float32(2), np.True_, x, x > 0, sympy.Interval(0, x)),
+        *(sympy.pi, sympy.oo, sympy.Matrix([[x, 1]]), (i for i in (1, 0, 2))),
+    ]
+    made = {
+        **{f"0-d {v}": np.array(v) for v in (3, 3.5, True, None, "a")},
+        **{f"shape {s}": np.ones(s) for s in ((0,), (0, 3), (3,), (1, 1), (2, 3, 5), (1,) * 20)},
+        "nan inside": holed,
+        "inf inside": endless,
+        "all huge": grid * 1e308,
+        "all tiny": grid * 5e-324,
+        "whole": grid.astype(int),
+        "bytes": grid.astype(np.int8) * 100,
+        "booleans": grid.astype(bool),
+        "half": grid.astype(np.float16),
+        "long double": grid.astype(np.longdouble) * np.longdouble(2) ** 5000,
+        "complex": grid.astype(complex),
+        "text": grid.astype(str),
+        "objects": grid.astype(object),
+        "nothing": np.full((5, 3), None),
+        "masked": np.ma.array(grid, mask=grid > 0),
+        "masked integers": np.ma.array([1, 0, 2], mask=[0, 1, 0]),
+        "matrix": grid.view(np.matrix),
+        "dates": np.zeros((5, 3), "M8[s]"),
+        "durations": np.zeros((5, 3), "m8[ns]"),
+        "records": np.zeros((5, 3), [("a", int)]),
+        "symbols": np.array([[x, x], [x, x]]),
+    }
+    return [*((describe(value), value) for value in plain), *made.items()]
+
+
+PROBES = [
+    pytest.param(
+        function, name, id=f"{function.__module__.split('.')[-1]}.{function.__name__}-{name}"
+    )
+    for function, arguments in CALLS.items()
+    for name in arguments
+    if name not in STRUCTURE and (function, name) not in UNCHECKED
+]
+
+
+def call(function, arguments):
+    if function is formula.is_symbolic:
+        return function(*arguments.values())
+    result = function(**arguments)
+    return [*result] if function is symmetry.permutations else result
+
+
+def arrays_in(value):
+    """All arrays of an argument, also those inside weights."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, tuple | list):
+        return [array for item in value for array in arrays_in(item)]
+    if is_dataclass(value):
+        return [array for item in vars(value).values() for array in arrays_in(item)]
+    return []
+
+
+def snapshot(arguments):
+    found = arrays_in(list(arguments.values()))
+    return [(a.tobytes(), a.dtype, a.shape, a.strides, a.flags.writeable) for a in found]
+
+
+def test_every_public_function_has_its_call():
+    assert set(public_functions()) == set(CALLS)
+    assert {module.__name__ for module in MODULES} == {
+        import_module(function.__module__).__name__ for function in CALLS
+    }
+
+
+@pytest.mark.parametrize("function", CALLS, ids=lambda f: f.__name__)
+def test_inputs_keep_their_bytes(function):
+    arguments = CALLS[function]
+    before = snapshot(arguments)
+    call(function, arguments)
+    assert snapshot(arguments) == before
+
+
+@pytest.mark.parametrize("function", CALLS, ids=lambda f: f.__name__)
+def test_layout_and_write_protection_do_not_matter(function):
+    """Fortran order, gaps between the entries, reversed strides, read-only: the same numbers."""
+
+    def spread(array):
+        wide = np.zeros(tuple(2 * n for n in array.shape), array.dtype)
+        gaps = wide[(slice(None, None, 2),) * array.ndim]
+        gaps[...] = array
+        return gaps
+
+    def locked(array):
+        array = array.copy()
+        array.flags.writeable = False
+        return array
+
+    def backwards(array):
+        flip = (slice(None, None, -1),) * array.ndim
+        return array[flip].copy()[flip]
+
+    arguments = CALLS[function]
+    layouts = (np.asfortranarray, spread, locked, backwards)
+    if function is vit.initial_weights or not any(
+        isinstance(value, np.ndarray) for value in arguments.values()
+    ):
+        layouts = ()
+    for layout in layouts:
+        other = {
+            name: layout(value) if isinstance(value, np.ndarray) else value
+            for name, value in arguments.items()
+        }
+        expected, result = call(function, arguments), call(function, other)
+        pairs = zip(numbers(expected), numbers(result), strict=True)
+        for one, two in pairs:
+            assert np.shape(one) == np.shape(two)
+            if np.asarray(one).dtype.kind == "f":
+                assert np.allclose(one, two, rtol=1e-12, atol=1e-14)
+            else:
+                assert np.array_equal(one, two)
+
+
+def numbers(result):
+    if is_dataclass(result):
+        return numbers([*vars(result).values()])
+    if isinstance(result, dict):
+        return numbers([*result.values()])
+    if isinstance(result, list | tuple):
+        return [number for item in result for number in numbers(item)]
+    return [result]
+
+
+@pytest.mark.parametrize(("function", "name"), PROBES)
+def test_only_errors_of_the_family_come_out(function, name):
+    for label, value in hostile():
+        arguments = {**CALLS[function], name: value}
+        before = snapshot(arguments)
+        try:
+            call(function, arguments)
+        except VitbiasError as error:
+            field, _, rest = str(error).partition(": expected ")
+            assert field, label
+            assert ", got " in rest, label
+            assert len(str(error)) < 400, label
+        except Exception as error:
+            raise AssertionError(f"{name} = {label} raised {type(error).__name__}") from error
+        assert snapshot(arguments) == before, label

@@ -1,0 +1,417 @@
+"""Rank, null vectors and collisions, against elimination in fractions, sympy, and enumeration."""
+
+from fractions import Fraction
+from itertools import product
+from math import gcd, prod
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vitbias.errors import AmbiguousRankError, GeometryError, ShapeError, ValuesError
+from vitbias.interface import (
+    collision,
+    exact_rank,
+    integer_rows,
+    min_nullity,
+    null_vectors,
+    numerical_rank,
+)
+
+EPS = 2.0**-52
+
+
+SMALL = st.integers(-3, 3)
+
+
+def matrices(entries=SMALL, most=5):
+    return st.tuples(st.integers(1, most), st.integers(1, most)).flatmap(
+        lambda shape: st.lists(
+            st.lists(entries, min_size=shape[1], max_size=shape[1]),
+            min_size=shape[0],
+            max_size=shape[0],
+        )
+    )
+
+
+def elimination_rank(rows):
+    """Gauss in fractions."""
+    rows = [[Fraction(entry) for entry in row] for row in rows]
+    rank = 0
+    for column in range(len(rows[0])):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] / rows[rank][column]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+def in_span(vectors, vector):
+    return elimination_rank([*vectors, vector]) == elimination_rank(vectors)
+
+
+@pytest.mark.parametrize(("raw", "width"), [*product([1, 2, 3, 5, 48], [0, 1, 2, 3, 5, 7, 48, 64])])
+def test_min_nullity_is_attained_and_never_beaten(raw, width):
+    least = min_nullity(raw, width)
+    assert type(least) is int
+    assert least == max(0, raw - width)
+    if width:
+        assert exact_rank(np.eye(width, raw, dtype=int)).nullity == least
+        assert exact_rank(np.arange(width * raw).reshape(width, raw)).nullity >= least
+
+
+def test_min_nullity_in_symbols():
+    D, d = sympy.symbols("D d", positive=True, integer=True)
+    formal = min_nullity(D, d)
+    assert formal == sympy.Max(0, D - d)
+    for raw, width in product([1, 2, 3, 768], [1, 2, 5, 192, 1024]):
+        assert formal.subs({D: raw, d: width}) == min_nullity(raw, width)
+        assert min_nullity(D, width).subs(D, raw) == min_nullity(raw, width)
+    assert min_nullity(2**80, 3) == 2**80 - 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "width", "field"),
+    [(0, 1, "raw"), (4, -1, "width"), (4.0, 2, "raw"), (4, True, "width"), ("4", 2, "raw")],
+)
+def test_min_nullity_wants_sizes(raw, width, field):
+    with pytest.raises(GeometryError, match=rf"^{field}: expected an integer >= "):
+        min_nullity(raw, width)
+
+
+@given(matrices())
+def test_rank_and_nullity(rows):
+    report = exact_rank(rows)
+    assert report.rank == elimination_rank(rows) == sympy.Matrix(rows).rank()
+    assert report.rank + report.nullity == len(rows[0])
+    assert (report.certificate, type(report.rank), type(report.nullity)) == ("integer", int, int)
+    assert report.tolerance is report.kept is report.dropped is report.gap is None
+    assert exact_rank([*zip(*rows, strict=True)]).rank == report.rank
+    assert report.nullity >= min_nullity(len(rows[0]), len(rows))
+
+
+@given(matrices())
+def test_null_vectors_are_a_primitive_basis(rows):
+    vectors = null_vectors(rows)
+    nullity = len(rows[0]) - elimination_rank(rows)
+    assert vectors.shape == (nullity, len(rows[0]))
+    assert vectors.dtype == object
+    for vector in vectors.tolist():
+        assert all(type(entry) is int for entry in vector)
+        assert all(sum(a * b for a, b in zip(row, vector, strict=True)) == 0 for row in rows)
+        assert gcd(*vector) == 1
+        assert next(entry for entry in vector if entry) > 0
+    if nullity:
+        assert elimination_rank(vectors.tolist()) == nullity
+        for column in sympy.Matrix(rows).nullspace():
+            assert in_span(vectors.tolist(), [Fraction(int(e.p), int(e.q)) for e in column])
+
+
+@given(matrices(st.floats(-1e9, 1e9) | st.fractions(max_denominator=97) | st.integers(-9, 9), 3))
+def test_floats_count_as_the_fractions_that_they_are(rows):
+    assert exact_rank(rows).rank == elimination_rank(rows)
+    for row, scaled in zip(rows, integer_rows(rows).tolist(), strict=True):
+        assert all(type(entry) is int for entry in scaled)
+        factors = {Fraction(s) / Fraction(r) for r, s in zip(row, scaled, strict=True) if r}
+        assert len(factors) <= 1
+        assert all(factor > 0 for factor in factors)
+        assert [s == 0 for s in scaled] == [r == 0 for r in row]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint64, ">f4"])
+def test_types_of_numpy(kind):
+    matrix = np.array([[1, 2, 3, 5], [7, 11, 13, 17], [8, 13, 16, 22]], kind)
+    assert exact_rank(matrix).rank == 2
+    assert null_vectors(matrix).shape == (2, 4)
+    assert integer_rows(matrix).tolist() == matrix.tolist()
+    assert numerical_rank(matrix).rank == 2
+
+
+def test_rounding_is_not_forgiven():
+    """0.1 · 0.9 = 0.3 · 0.3 in decimals, not in the doubles nearest to them."""
+    floats = [[0.1, 0.3], [0.3, 0.9]]
+    assert Fraction(0.1) * Fraction(0.9) != Fraction(0.3) * Fraction(0.3)
+    assert exact_rank(floats).rank == 2
+    assert numerical_rank(floats).rank == 1
+    tenths = [[Fraction(1, 10), Fraction(3, 10)], [Fraction(3, 10), Fraction(9, 10)]]
+    assert exact_rank(tenths).rank == 1
+
+
+def test_huge_and_tiny_entries_are_exact():
+    huge = 2**80
+    assert exact_rank([[huge, huge + 1], [huge + 1, huge + 2]]).rank == 2
+    assert exact_rank([[huge, 2 * huge], [1, 2]]).rank == 1
+    assert null_vectors([[huge, 1]]).tolist() == [[1, -huge]]
+    assert exact_rank([[5e-324, 1e308], [0.0, 5e-324]]).rank == 2
+    assert integer_rows([[5e-324, -0.0]]).tolist() == [[1, 0]]
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 5), st.integers(0, 2**32 - 1))
+def test_product_of_factors_has_the_rank_of_the_waist(width, raw, waist, seed):
+    """Unit triangular factors: rank d x r times r x D is min(r, d, D) by construction."""
+    draw = np.random.default_rng(seed)
+    lower = np.tril(draw.integers(-3, 4, (width, width)), -1) + np.eye(width, dtype=int)
+    upper = np.triu(draw.integers(-3, 4, (raw, raw)), 1) + np.eye(raw, dtype=int)
+    middle = np.zeros((width, raw), int)
+    rank = min(width, raw, waist)
+    middle[range(rank), range(rank)] = 1
+    matrix = lower @ middle @ upper
+    assert exact_rank(matrix).rank == rank
+    assert numerical_rank(matrix.astype(float)).rank == rank
+    assert len(null_vectors(matrix)) == raw - rank
+
+
+def test_an_injective_map_has_no_null_vectors():
+    vectors = null_vectors([[2, 0], [0, 3], [5, 7]])
+    assert vectors.shape == (0, 2)
+    assert vectors.dtype == object
+    assert null_vectors([[0, 0, 0]]).tolist() != []
+    assert exact_rank(np.zeros((3, 5))) == exact_rank(np.zeros((3, 5), int))
+    assert exact_rank([[0.0, 0.0]]).nullity == 2
+
+
+def test_composition_never_shrinks_the_null_space(rng):
+    for width, raw in [(3, 7), (5, 11), (7, 5)]:
+        first = rng.integers(-3, 4, (width, raw))
+        second = rng.integers(-3, 4, (2, width))
+        assert exact_rank(second @ first).nullity >= exact_rank(first).nullity
+        assert not (second @ first @ null_vectors(first).T).any()
+
+
+def reflection(vector):
+    """An orthogonal matrix (Householder), so that singular values are known without an SVD."""
+    unit = np.array(vector, float) / np.linalg.norm(vector)
+    return np.eye(len(unit)) - 2 * np.outer(unit, unit)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-1000, 1e-300, 1e-200, 1e200, 1e305])
+def test_singular_values_that_are_known(scale):
+    values = [13, 11, 7, 5, 3e-3, 0, 0]
+    middle = np.zeros((7, 11))
+    middle[range(7), range(7)] = values
+    weight = reflection([1, 2, 3, 5, 7, 11, 13]) @ middle @ reflection(range(2, 13)) * scale
+    report = numerical_rank(weight)
+    assert (report.rank, report.nullity, report.certificate) == (5, 6, "numerical")
+    assert report.kept == pytest.approx(3e-3 * scale, rel=1e-11)
+    assert report.dropped <= report.tolerance
+    assert report.tolerance == pytest.approx(11 * EPS * 13 * scale, rel=1e-12)
+    assert report.gap == pytest.approx(3e-3 / (11 * EPS * 13), rel=1e-9)
+    assert report.rank == np.linalg.matrix_rank(weight)
+    assert numerical_rank(weight.T).rank == 5
+
+
+def test_the_report_of_a_diagonal_matrix_is_exact():
+    report = numerical_rank(np.diag([8.0, 2.0, 2.0**-20]), rtol=2.0**-13)
+    assert (report.rank, report.nullity) == (2, 1)
+    assert report.tolerance == 2.0**-10
+    assert report.kept == 2.0
+    assert report.dropped == 2.0**-20
+    assert report.gap == 2.0**11
+    full = numerical_rank(np.diag([8.0, 2.0]), rtol=2.0**-13)
+    assert (full.rank, full.nullity, full.dropped, full.gap) == (2, 0, 0.0, 2.0**11)
+    assert all(type(x) is float for x in (full.tolerance, full.kept, full.dropped, full.gap))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (5, 3)])
+@pytest.mark.parametrize("kind", [int, np.float32, np.float64])
+def test_nothing_has_rank_nothing(shape, kind):
+    report = numerical_rank(np.zeros(shape, kind))
+    assert (report.rank, report.nullity, report.certificate) == (0, shape[1], "numerical")
+    assert (report.tolerance, report.kept, report.dropped, report.gap) == (0.0, None, 0.0, None)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("kind", "extreme"),
+    [(np.float64, 1.7e308), (np.float64, 5e-324), (np.float32, 3e38), (np.float32, 1e-45)],
+)
+def test_the_rank_at_the_ends_of_the_range(kind, extreme, size):
+    """s_1 of a constant matrix lies beyond the largest float; the rank does not care."""
+    same = numerical_rank(np.full((size, size), extreme, kind))
+    assert (same.rank, same.nullity) == (1, size - 1)
+    eye = numerical_rank(np.eye(size, dtype=kind) * kind(extreme))
+    assert (eye.rank, eye.nullity) == (size, 0)
+    assert eye.kept == float(kind(extreme))
+    assert same.gap == pytest.approx(1 / (size * np.finfo(kind).eps), rel=1e-3)
+
+
+def test_float32_is_judged_by_its_own_precision(rng):
+    weight = rng.normal(size=(5, 3)) @ rng.normal(size=(3, 11))
+    single = weight.astype(np.float32)
+    assert numerical_rank(weight).rank == numerical_rank(single).rank == 3
+    report = numerical_rank(single)
+    assert report.tolerance == pytest.approx(
+        11 * 2.0**-23 * np.linalg.svd(weight, compute_uv=False)[0], rel=1e-5
+    )
+    assert numerical_rank(single.astype(">f4")) == report
+    # for float64 the rounding to float32 is part of the matrix
+    assert numerical_rank(single.astype(np.float64)).rank == exact_rank(single).rank == 5
+
+
+@pytest.mark.parametrize(
+    "singular",
+    [
+        [1, 0.999 * 1000 * 2 * EPS],
+        [1, 2.1 * EPS],
+        [7.0 ** -(3 * k) for k in range(11)],
+        [10.0**-k for k in range(17)],
+    ],
+)
+def test_singular_values_without_a_gap_have_no_rank(singular):
+    weight = np.diag(singular)
+    with pytest.raises(AmbiguousRankError) as caught:
+        numerical_rank(weight)
+    message = str(caught.value)
+    assert message.startswith(
+        "weight: expected singular values a factor 1000 apart around the tolerance, got "
+    )
+    assert message.endswith("; use exact_rank, or name another rtol")
+    assert exact_rank(weight).rank == len(singular)
+
+
+@pytest.mark.parametrize(("second", "clear"), [(0.999e-3, False), (1.001e-3, True)])
+def test_the_gap_is_judged_at_a_factor_1000(second, clear):
+    weight = np.diag([1.0, second])
+    if clear:
+        assert numerical_rank(weight, rtol=1e-6).rank == 2
+    else:
+        with pytest.raises(AmbiguousRankError, match=r"0\.000999 kept, 0 dropped, tolerance 1e-06"):
+            numerical_rank(weight, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rtol", [0.0, 1.0, -0.5, 2.0, float("nan"), 1, "0.1", True, [0.1]])
+def test_rtol_lies_between_0_and_1(rtol):
+    with pytest.raises(ValuesError, match=r"^rtol: expected a float between 0 and 1, got "):
+        numerical_rank(np.eye(2), rtol=rtol)
+
+
+def test_longer_floats_beyond_float64_are_refused():
+    with pytest.raises(ValuesError, match=r"^weight: expected finite numbers, got "):
+        numerical_rank(np.full((2, 2), np.longdouble(2) ** 5000))
+    assert numerical_rank(np.eye(3, dtype=np.longdouble)).rank == 3
+
+
+def loop_collides(weight, first, second):
+    tokens = [
+        [sum(int(w) * int(x) for w, x in zip(row, patch, strict=True)) for row in weight]
+        for patch in (first, second)
+    ]
+    return tokens[0] == tokens[1]
+
+
+def test_the_collision_of_the_book():
+    found = collision([[1, 0, 0, 0], [0, 1, 0, 0]], [1, 2, 3, 4])
+    assert loop_collides([[1, 0, 0, 0], [0, 1, 0, 0]], [1, 2, 3, 4], [1, 2, 4, 3])
+    assert found.first.tolist() == [1, 2, 3, 4]
+    assert found.second.tolist() != [1, 2, 3, 4]
+    assert found.second[:2].tolist() == found.token.tolist() == [1, 2]
+
+
+@given(matrices(SMALL, 4), st.data())
+def test_collisions_are_exact_and_in_range_or_refused_with_reason(weight, data):
+    raw = len(weight[0])
+    low = data.draw(st.integers(-3, 3))
+    high = low + data.draw(st.integers(0, 4))
+    patch = data.draw(st.lists(st.integers(low, high), min_size=raw, max_size=raw))
+    moves = [v for vector in null_vectors(weight).tolist() for v in (vector, [-e for e in vector])]
+    seconds = [[a + b for a, b in zip(patch, move, strict=True)] for move in moves]
+    fitting = [s for s in seconds if low <= min(s) and max(s) <= high]
+    if fitting:
+        found = collision(weight, patch, low=low, high=high)
+        assert found.first.tolist() == patch
+        assert found.second.tolist() == fitting[0] != patch
+        assert loop_collides(weight, patch, fitting[0])
+        assert found.token.tolist() == [
+            sum(w * x for w, x in zip(row, patch, strict=True)) for row in weight
+        ]
+        assert all(type(entry) is int for entry in (*found.second, *found.token))
+        return
+    with pytest.raises(GeometryError) as caught:
+        collision(weight, patch, low=low, high=high)
+    got = f"{len(moves) // 2} null vectors, none of which fits" if moves else "nullity 0"
+    assert str(caught.value) == (
+        f"weight: expected a null vector that stays in {low} to {high} around the patch, got {got}"
+    )
+
+
+def test_only_collisions_exist_where_one_is_found():
+    """Enumeration of all patches with values 0 to 3: each token class has its second member."""
+    weight = [[1, 2, 3], [0, 1, 1]]
+    classes = {}
+    for patch in product(range(4), repeat=3):
+        token = tuple(sum(w * x for w, x in zip(row, patch, strict=True)) for row in weight)
+        classes.setdefault(token, set()).add(patch)
+    for patches in classes.values():
+        for patch in patches:
+            if len(patches) == 1:
+                with pytest.raises(GeometryError):
+                    collision(weight, patch, low=0, high=3)
+            else:
+                second = tuple(collision(weight, patch, low=0, high=3).second)
+                assert second in patches - {patch}
+
+
+def test_default_range_is_8_bits():
+    assert collision([[1, 1]], [0, 255]).second.tolist() == [1, 254]
+    assert collision([[1, 1]], [255, 0]).second.tolist() == [254, 1]
+    with pytest.raises(GeometryError, match=r"stays in 0 to 255 around the patch, got 1 null"):
+        collision([[1, 1]], [0, 0])
+    assert collision([[1, -(2**80)]], [2**80, 0], high=2**81).second.tolist() == [2**81, 1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "patch", "limits", "kind", "message"),
+    [
+        ([[1.0, 1]], [1, 1], {}, ValuesError, "weight: expected integers, got float64 values"),
+        ([[1, 1]], [1, 1, 1], {}, ShapeError, "patch: expected axes (2), got shape (3,)"),
+        ([[1, 1]], [[1, 1]], {}, ShapeError, "patch: expected axes (2), got shape (1, 2)"),
+        ([1, 1], [1, 1], {}, ShapeError, "weight: expected axes (width, raw), got shape (2,)"),
+        ([[1, 1]], [1, 256], {}, ValuesError, "patch: expected values in 0 to 255, got 256 at"),
+        ([[1, 1]], [-1, 5], {}, ValuesError, "patch: expected values in 0 to 255, got -1 at"),
+        ([[1, 1]], [1, 5.0], {}, ValuesError, "patch: expected integers, got float64 values"),
+        ([[1, 1]], [1, 5], {"low": 0.5}, ValuesError, "low: expected integers, got 0.5"),
+        ([[1, 1]], [1, 5], {"high": None}, ValuesError, "high: expected integers, got None"),
+    ],
+)
+def test_collision_refuses(weight, patch, limits, kind, message):
+    with pytest.raises(kind) as caught:
+        collision(weight, patch, **limits)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("function", [exact_rank, null_vectors, integer_rows, numerical_rank])
+@pytest.mark.parametrize(
+    ("weight", "kind"),
+    [
+        ([1, 2], ShapeError),
+        (5, ShapeError),
+        ([[]], ShapeError),
+        ([[1], [1, 2]], ShapeError),
+        (np.zeros((2, 3, 5)), ShapeError),
+        ([[1, float("nan")]], ValuesError),
+        ([[1, float("inf")]], ValuesError),
+        ([["1", 2]], ValuesError),
+        ([[True, False]], ValuesError),
+        ([[1j]], ValuesError),
+        (np.ma.array([[1, 2]], mask=[[0, 1]]), ValuesError),
+    ],
+)
+def test_matrices_that_are_none(function, weight, kind):
+    with pytest.raises(kind, match=r"^weight: expected "):
+        function(weight)
+
+
+def test_determinant_decides_for_square_matrices(rng):
+    for size in (2, 3, 5):
+        weight = rng.integers(-2, 3, (size, size))
+        determinant = sympy.Matrix(weight.tolist()).det()
+        assert (exact_rank(weight).nullity == 0) == (determinant != 0)
+        triangle = np.triu(weight, 1) + np.diag(range(2, size + 2))
+        assert exact_rank(triangle).nullity == 0
+        assert sympy.Matrix(triangle.tolist()).det() == prod(range(2, size + 2))

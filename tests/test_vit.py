@@ -1,0 +1,540 @@
+"""The transformer against a second one, written in loops from the equations."""
+
+from dataclasses import fields, replace
+from itertools import permutations
+from math import erf, fsum, log, sqrt
+
+import mpmath
+import numpy as np
+import pytest
+
+from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
+from vitbias.patches import patchify
+from vitbias.vit import (
+    BlockWeights,
+    Vit,
+    VitWeights,
+    forward,
+    gelu,
+    initial_weights,
+    layer_norm,
+)
+
+MODELS = {
+    "class learned": Vit(6, 2, 6, 3, 3, 5, channels=2, mlp_ratio=3),
+    "class none": Vit(6, 3, 4, 2, 2, 7, position="none"),
+    "mean learned": Vit(9, 3, 6, 1, 2, 3, channels=1, mlp_ratio=2, read_out="mean"),
+    "mean none": Vit(4, 2, 6, 2, 1, 5, read_out="mean", position="none"),
+    "one patch": Vit(5, 5, 3, 2, 3, 2, channels=1, read_out="mean"),
+    "one patch and class": Vit(3, 3, 3, 1, 1, 1, channels=1, mlp_ratio=1),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]
+
+
+def example(model, rng, *batch):
+    pictures = rng.normal(size=(*batch, model.image, model.image, model.channels))
+    return pictures, initial_weights(model, rng)
+
+
+def loop_linear(vectors, matrix, bias):
+    return [
+        [
+            fsum([b, *(w * x for w, x in zip(row, v, strict=True))])
+            for row, b in zip(matrix, bias, strict=True)
+        ]
+        for v in vectors
+    ]
+
+
+def loop_norm(vectors, gain, bias):
+    normed = []
+    for v in vectors:
+        mean = fsum(v) / len(v)
+        variance = fsum((x - mean) ** 2 for x in v) / len(v)
+        root = sqrt(variance + 1e-6)
+        normed.append([(x - mean) / root * g + b for x, g, b in zip(v, gain, bias, strict=True)])
+    return normed
+
+
+def loop_add(one, other):
+    return [[a + b for a, b in zip(u, v, strict=True)] for u, v in zip(one, other, strict=True)]
+
+
+def loop_heads(vectors, part, heads):
+    query, key, value = (
+        loop_linear(vectors, getattr(part, name), getattr(part, f"{name}_bias"))
+        for name in ("query", "key", "value")
+    )
+    width = len(vectors[0]) // heads
+    joined, shares = [[] for _ in vectors], []
+    for head in range(heads):
+        span = range(head * width, (head + 1) * width)
+        weights = []
+        for i, q in enumerate(query):
+            scores = [fsum(q[c] * k[c] for c in span) / sqrt(width) for k in key]
+            powers = [np.exp(s - max(scores)) for s in scores]
+            weights.append([p / fsum(powers) for p in powers])
+            joined[i] += [
+                fsum(a * v[c] for a, v in zip(weights[-1], value, strict=True)) for c in span
+            ]
+        shares.append(weights)
+    return loop_linear(joined, part.output, part.output_bias), shares
+
+
+def loop_forward(picture, weights, model):
+    """Equations 1 to 4 of the paper on nested lists; the trace under the same names."""
+    trace = {"patches": []}
+    grid, side = model.image // model.patch, model.patch
+    for n in range(grid * grid):
+        trace["patches"].append(
+            [
+                float(picture[side * (n // grid) + i, side * (n % grid) + j, c])
+                for i in range(side)
+                for j in range(side)
+                for c in range(model.channels)
+            ]
+        )
+    z = trace["patch_tokens"] = loop_linear(trace["patches"], weights.patch, weights.patch_bias)
+    if model.read_out == "class":
+        z = [weights.class_token.tolist(), *z]
+    if model.position == "learned":
+        z = loop_add(z, weights.position.tolist())
+    trace["tokens"] = z
+    for number, block in enumerate(weights.blocks, start=1):
+        name = f"block {number}"
+        normed = trace[f"{name} norm1"] = loop_norm(z, *block.norm1)
+        mixed, shares = loop_heads(normed, block.attention, model.heads)
+        trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
+        z = trace[f"{name} middle"] = loop_add(z, mixed)
+        normed = trace[f"{name} norm2"] = loop_norm(z, *block.norm2)
+        hidden = [
+            [x * (1 + erf(x / sqrt(2))) / 2 for x in row]
+            for row in loop_linear(normed, block.up, block.up_bias)
+        ]
+        trace[f"{name} mlp"] = loop_linear(hidden, block.down, block.down_bias)
+        z = trace[name] = loop_add(z, trace[f"{name} mlp"])
+    z = trace["norm"] = loop_norm(z, *weights.norm)
+    mean = [fsum(column) / len(z) for column in zip(*z, strict=True)]
+    trace["read_out"] = z[0] if model.read_out == "class" else mean
+    (logits,) = loop_linear([trace["read_out"]], weights.head, weights.head_bias)
+    return logits, trace
+
+
+def test_every_intermediate_against_the_loop(model, rng):
+    picture, weights = example(model, rng)
+    logits, trace = forward(picture, weights, model)
+    expected, expected_trace = loop_forward(picture, weights, model)
+    assert list(trace) == list(expected_trace)
+    for name, value in trace.items():
+        assert value.shape == np.shape(expected_trace[name]), name
+        assert np.allclose(value, expected_trace[name], rtol=1e-12, atol=1e-12), name
+    assert np.allclose(logits, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_shapes_of_a_batch_and_its_pictures_one_by_one(model, rng):
+    pictures, weights = example(model, rng, 2, 3)
+    logits, trace = forward(pictures, weights, model)
+    n, t, d, h = (model.image // model.patch) ** 2, model.tokens, model.width, model.heads
+    assert t == n + (model.read_out == "class")
+    shapes = {
+        "patches": (n, model.patch**2 * model.channels),
+        "patch_tokens": (n, d),
+        "tokens": (t, d),
+        **{
+            f"block {number}{part}": (h, t, t) if part == " weights" else (t, d)
+            for number in range(1, model.depth + 1)
+            for part in (" norm1", " weights", " attention", " middle", " norm2", " mlp", "")
+        },
+        "norm": (t, d),
+        "read_out": (d,),
+    }
+    assert list(trace) == list(shapes)
+    assert {name: value.shape[2:] for name, value in trace.items()} == shapes
+    assert logits.shape == (2, 3, model.classes)
+    assert all(value.dtype == np.float64 for value in (*trace.values(), logits))
+    for i in range(2):
+        for j in range(3):
+            alone, single = forward(pictures[i, j], weights, model)
+            assert np.allclose(alone, logits[i, j], rtol=1e-12, atol=1e-12)
+            for name, value in single.items():
+                assert np.allclose(value, trace[name][i, j], rtol=1e-12, atol=1e-12)
+
+
+def test_attention_weights_are_shares(model, rng):
+    picture, weights = example(model, rng)
+    _, trace = forward(picture, weights, model)
+    for name, value in trace.items():
+        if name.endswith("weights"):
+            assert (value >= 0).all()
+            assert abs(value.sum(axis=-1) - 1).max() <= model.tokens * 2.0**-52
+
+
+def shuffle_patches(picture, patch, perm):
+    """Move whole patches, by slices."""
+    grid = len(picture) // patch
+    moved = np.empty_like(picture)
+    for target, source in enumerate(perm):
+        (a, b), (c, d) = divmod(target, grid), divmod(source, grid)
+        moved[a * patch : (a + 1) * patch, b * patch : (b + 1) * patch] = picture[
+            c * patch : (c + 1) * patch, d * patch : (d + 1) * patch
+        ]
+    return moved
+
+
+@pytest.mark.parametrize("read_out", ["class", "mean"])
+def test_without_positions_shuffled_patches_only_shuffle_the_tokens(rng, read_out):
+    model = Vit(4, 2, 6, 2, 3, 5, read_out=read_out, position="none")
+    picture, weights = example(model, rng)
+    logits, trace = forward(picture, weights, model)
+    first = int(read_out == "class")
+    for perm in permutations(range(4)):
+        moved = shuffle_patches(picture, 2, perm)
+        assert np.array_equal(patchify(moved, 2), patchify(picture, 2)[list(perm)])
+        again, moved_trace = forward(moved, weights, model)
+        assert np.allclose(again, logits, rtol=1e-12, atol=1e-12)
+        rows = [*range(first), *(first + p for p in perm)]
+        for name in ("tokens", "block 1", "block 2", "norm"):
+            assert np.allclose(moved_trace[name], trace[name][rows], rtol=1e-12, atol=1e-12)
+        shares = trace["block 2 weights"][:, rows][:, :, rows]
+        assert np.allclose(moved_trace["block 2 weights"], shares, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("read_out", ["class", "mean"])
+def test_with_positions_every_shuffle_changes_the_output(rng, read_out):
+    model = Vit(4, 2, 6, 2, 3, 5, read_out=read_out)
+    picture, weights = example(model, rng)
+    logits, _ = forward(picture, weights, model)
+    for perm in list(permutations(range(4)))[1:]:
+        again, _ = forward(shuffle_patches(picture, 2, perm), weights, model)
+        assert abs(again - logits).max() > 1e-3
+
+
+def parts(weights, path=()):
+    """All arrays of nested weights with the way to them."""
+    if isinstance(weights, np.ndarray):
+        yield path, weights
+    elif isinstance(weights, tuple):
+        for index, inner in enumerate(weights):
+            yield from parts(inner, (*path, index))
+    elif weights is not None:
+        for field in fields(weights):
+            yield from parts(getattr(weights, field.name), (*path, field.name))
+
+
+def changed(weights, path, value):
+    if not path:
+        return value
+    step, *rest = path
+    if isinstance(step, int):
+        return tuple(
+            changed(inner, rest, value) if index == step else inner
+            for index, inner in enumerate(weights)
+        )
+    return replace(weights, **{step: changed(getattr(weights, step), rest, value)})
+
+
+def test_initial_weights_have_the_sizes_of_the_docstrings(model, rng):
+    weights = initial_weights(model, rng)
+    d, hidden = model.width, model.mlp_ratio * model.width
+    assert weights.patch.shape == (d, model.patch**2 * model.channels)
+    assert (weights.class_token is not None) == (model.read_out == "class")
+    assert (weights.position is not None) == (model.position == "learned")
+    if weights.class_token is not None:
+        assert weights.class_token.shape == (d,)
+    if weights.position is not None:
+        assert weights.position.shape == (model.tokens, d)
+    assert len(weights.blocks) == model.depth
+    for block in weights.blocks:
+        assert isinstance(block, BlockWeights)
+        assert (block.up.shape, block.up_bias.shape) == ((hidden, d), (hidden,))
+        assert (block.down.shape, block.down_bias.shape) == ((d, hidden), (d,))
+        assert [part.shape for _, part in parts(block.attention)] == [(d, d), (d,)] * 4
+        assert [part.shape for pair in (block.norm1, block.norm2) for part in pair] == [(d,)] * 4
+    assert [part.shape for part in weights.norm] == [(d,)] * 2
+    assert (weights.head.shape, weights.head_bias.shape) == ((model.classes, d), (model.classes,))
+    assert all(part.dtype == np.float64 for _, part in parts(weights))
+
+
+def test_initial_weights_follow_the_generator_and_the_scale():
+    model = MODELS["class learned"]
+    first, second = (initial_weights(model, np.random.default_rng(7)) for _ in range(2))
+    other = initial_weights(model, np.random.default_rng(8))
+    for (path, a), (_, b), (_, c) in zip(parts(first), parts(second), parts(other), strict=True):
+        assert np.array_equal(a, b), path
+        assert not np.array_equal(a, c), path
+    small = initial_weights(model, np.random.default_rng(7), scale=2.0**-7)
+    for (path, a), (_, b) in zip(parts(first), parts(small), strict=True):
+        gain = path[-1] == 0 and "norm" in str(path[-2])
+        expected = a if path == ("position",) else (a - gain) / 128 + gain
+        assert np.allclose(b, expected, rtol=1e-14), path
+    flat = initial_weights(model, np.random.default_rng(7), scale=0)
+    assert not flat.head.any()
+    assert (flat.norm[0] == 1).all()
+
+
+def test_spread_of_the_initial_weights():
+    """Standard deviations over 10,000 and more entries, 5 standard errors around the docstring's."""
+    model = Vit(40, 10, 100, 1, 10, 101, channels=2, mlp_ratio=3)
+    weights = initial_weights(model, np.random.default_rng(11), scale=3.0)
+    block = weights.blocks[0]
+    for matrix, fan_in in (
+        (weights.patch, 200),
+        (block.attention.query, 100),
+        (block.attention.output, 100),
+        (block.up, 100),
+        (block.down, 300),
+        (weights.head, 100),
+    ):
+        error = 5 / sqrt(2 * matrix.size)
+        assert abs(matrix.std() * sqrt(fan_in) / 3 - 1) < error
+        assert abs(matrix.mean() * sqrt(fan_in) / 3) < 5 / sqrt(matrix.size)
+    assert abs(weights.position.std() * sqrt(100) - 1) < 5 / sqrt(2 * weights.position.size)
+    assert abs(block.up_bias.std() * sqrt(100) / 3 - 1) < 5 / sqrt(2 * 300)
+    assert abs((weights.norm[0] - 1).std() * sqrt(100) / 3 - 1) < 0.5
+
+
+def test_every_weight_matters(model, rng):
+    """But for the key biases, and for queries and keys where there is one token to look at."""
+    picture, weights = example(model, rng)
+    logits, _ = forward(picture, weights, model)
+    for path, part in parts(weights):
+        again, _ = forward(
+            picture, changed(weights, path, part + 0.1 * rng.normal(size=part.shape)), model
+        )
+        idle = path[-1] == "key_bias" or (
+            model.tokens == 1 and str(path[-1]).startswith(("query", "key"))
+        )
+        assert (abs(again - logits).max() < 1e-12) == idle, path
+
+
+def test_every_weight_is_checked(model, rng):
+    picture, weights = example(model, rng)
+    for path, part in parts(weights):
+        spoiled = part.copy()
+        spoiled.flat[-1] = np.nan
+        for bad, kind in (
+            (part[..., :-1], ShapeError),
+            (1.0, ShapeError),
+            (spoiled, ValuesError),
+            (part.astype(str), ValuesError),
+        ):
+            with pytest.raises(kind, match=r"^[a-z_0-9 ]+: expected "):
+                forward(picture, changed(weights, path, bad), model)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"class_token": None}, "class_token: expected an array with read-out 'class', else None"),
+        ({"position": None}, "position: expected an array with learned positions, else None"),
+        ({"blocks": ()}, "blocks: expected 3, the depth, got 0 blocks"),
+    ],
+)
+def test_parts_that_are_missing(rng, changes, message):
+    model = MODELS["class learned"]
+    picture, weights = example(model, rng)
+    with pytest.raises(ShapeError) as caught:
+        forward(picture, replace(weights, **changes), model)
+    assert str(caught.value).startswith(message)
+
+
+def test_parts_that_are_too_many(rng):
+    model = MODELS["mean none"]
+    picture, weights = example(model, rng)
+    for changes in ({"class_token": np.zeros(6)}, {"position": np.zeros((4, 6))}):
+        with pytest.raises(ShapeError, match=", else None, got float64 array of shape"):
+            forward(picture, replace(weights, **changes), model)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [
+        ((6, 6, 3), ShapeError),
+        ((6, 4, 2), ShapeError),
+        ((6, 6), ShapeError),
+        ((0, 6, 6, 2), ShapeError),
+    ],
+)
+def test_pictures_of_another_size(rng, shape, kind):
+    model = MODELS["class learned"]
+    with pytest.raises(kind) as caught:
+        forward(np.zeros(shape), initial_weights(model, rng), model)
+    message = f"pictures: expected axes (..., 6, 6, 2), got shape {shape}"
+    assert str(caught.value) == message
+
+
+def test_types_and_layouts_of_pictures_and_weights(rng):
+    model = MODELS["class learned"]
+    _, weights = example(model, rng)
+    pixels = rng.integers(0, 256, (6, 6, 2), dtype=np.uint8)
+    expected, _ = forward(pixels.astype(float), weights, model)
+    assert np.array_equal(forward(pixels, weights, model)[0], expected)
+    assert np.allclose(forward(np.asfortranarray(pixels), weights, model)[0], expected, rtol=1e-12)
+    whole = changed(weights, ("patch",), rng.integers(-9, 9, weights.patch.shape, dtype=np.int8))
+    floats = changed(weights, ("patch",), whole.patch.astype(float))
+    assert np.array_equal(forward(pixels, whole, model)[0], forward(pixels, floats, model)[0])
+    single = weights
+    for path, part in parts(weights):
+        single = changed(single, path, part.astype(np.float32))
+    logits, trace = forward(pixels.astype(np.float32) / 255, single, model)
+    plain, _ = forward(pixels / 255, weights, model)
+    assert trace["tokens"].dtype == np.float32
+    assert np.allclose(logits, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e305])
+def test_pictures_beyond_the_range_are_refused(rng, scale):
+    model = MODELS["class learned"]
+    _, weights = example(model, rng)
+    with pytest.raises(ValuesError, match=r"^tokens( after patch)?: expected "):
+        forward(np.full((6, 6, 2), scale) * [[[1], [-1]] * 3] * 100, weights, model)
+
+
+def test_sizes_become_plain_integers():
+    model = Vit(*map(np.uint8, (224, 16, 128, 2, 2, 200)), mlp_ratio=np.uint8(4))
+    assert all(type(getattr(model, name)) is int for name in ("image", "width", "mlp_ratio"))
+    assert model.tokens == 197
+    assert type(model.tokens) is int
+    assert model == Vit(224, 16, 128, 2, 2, 200)
+    assert hash(model) == hash(Vit(224, 16, 128, 2, 2, 200))
+    small = Vit(4, 4, np.uint8(128), 1, 1, 1, channels=1, mlp_ratio=np.uint8(2))
+    assert initial_weights(small, np.random.default_rng(0)).blocks[0].up.shape == (256, 128)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"image": 225}, GeometryError, "image: expected a multiple of 16, got 225 (remainder 1)"),
+        ({"image": 224.0}, GeometryError, "image: expected an integer >= 1, got 224.0; write 224"),
+        ({"patch": 256}, GeometryError, "image: expected a multiple of 256, got 224"),
+        ({"patch": True}, GeometryError, "patch: expected an integer >= 1, got True"),
+        ({"patch": [16, 16]}, GeometryError, "patch: expected an integer >= 1, got [16, 16]"),
+        ({"width": 0}, GeometryError, "width: expected an integer >= 1, got 0"),
+        ({"width": 100}, GeometryError, "heads: expected a divisor of the width 100, got 3"),
+        ({"depth": 0}, GeometryError, "depth: expected an integer >= 1, got 0"),
+        ({"heads": "3"}, GeometryError, "heads: expected an integer >= 1, got '3'"),
+        ({"classes": -1}, GeometryError, "classes: expected an integer >= 1, got -1"),
+        ({"channels": None}, GeometryError, "channels: expected an integer >= 1, got None"),
+        ({"mlp_ratio": 2.5}, GeometryError, "mlp_ratio: expected an integer >= 1, got 2.5"),
+        (
+            {"read_out": "cls"},
+            UnknownNameError,
+            "read_out: expected one of 'class', 'mean', got 'cls'",
+        ),
+        ({"position": "learnt"}, UnknownNameError, "position: expected one of 'learned', 'none'"),
+        (
+            {"position": None},
+            UnknownNameError,
+            "position: expected one of 'learned', 'none', got None",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit(changes, kind, message):
+    sizes = {"image": 224, "patch": 16, "width": 192, "depth": 12, "heads": 3, "classes": 1000}
+    with pytest.raises(kind) as caught:
+        Vit(**(sizes | changes))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("scale", [-1e-9, float("nan"), float("inf"), "1", None, True])
+def test_scales_that_are_none(rng, scale):
+    with pytest.raises(ValuesError, match=r"^scale: expected a "):
+        initial_weights(MODELS["mean none"], rng, scale=scale)
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random, np.random.RandomState(0)])
+def test_a_seed_is_no_generator(rng):
+    with pytest.raises(ValuesError, match=r"^rng: expected a numpy.random.Generator, got "):
+        initial_weights(MODELS["mean none"], rng)
+
+
+def test_layer_norm_against_the_loop_and_its_laws(rng):
+    tokens, gain, bias = rng.normal(size=(2, 3, 7)), rng.normal(size=7), rng.normal(size=7)
+    normed = layer_norm(tokens, gain, bias)
+    for one, alone in zip(normed, tokens, strict=True):
+        assert np.allclose(one, loop_norm(alone.tolist(), gain, bias), rtol=1e-13, atol=1e-13)
+    plain = layer_norm(tokens, np.ones(7), np.zeros(7))
+    assert abs(plain.mean(axis=-1)).max() < 1e-15
+    variance = tokens.var(axis=-1)
+    assert np.allclose(plain.var(axis=-1), variance / (variance + 1e-6), rtol=1e-13)
+    assert np.allclose(layer_norm(tokens + 13, np.ones(7), np.zeros(7)), plain, atol=1e-12)
+    order = [3, 1, 4, 0, 5, 2, 6]
+    again = layer_norm(tokens[..., order], gain[order], bias[order])
+    assert np.allclose(again, normed[..., order], rtol=1e-13, atol=1e-13)
+
+
+def test_layer_norm_where_the_variance_is_nothing_or_everything():
+    bias = np.array([2.0, 3, 5])
+    assert layer_norm(np.full((2, 3), 7.0), np.ones(3), bias).tolist() == [[2, 3, 5]] * 2
+    assert layer_norm([4], [1], [0.5]).tolist() == [0.5]
+    assert np.allclose(layer_norm([1e-200, -1e-200], [1, 1], [0, 0]), [1e-197, -1e-197])
+    assert layer_norm([1e100, -1e100], [1, 1], [0, 0]).tolist() == [1, -1]
+    for tokens in ([1e200, -1e200], [1.7e308, 1.7e308], [1.7e308, -1.7e308]):
+        with pytest.raises(ValuesError, match=r"^tokens: expected a finite variance, got float64"):
+            layer_norm(tokens, [1, 1], [0, 0])
+    with pytest.raises(ValuesError, match=r"^tokens: expected a finite variance, got float16"):
+        layer_norm(np.array([60000, -60000], np.float16), [1, 1], [0, 0])
+    whole = np.array([100, -128], np.int8)
+    assert np.array_equal(
+        layer_norm(whole, [1, 1], [0, 0]), layer_norm(whole * 1.0, [1, 1], [0, 0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "gain", "bias", "kind", "field"),
+    [
+        ([1.0, 2, 3], [1, 1], [0, 0, 0], ShapeError, "gain"),
+        ([1.0, 2, 3], [1], [0, 0, 0], ShapeError, "gain"),
+        ([1.0, 2, 3], [1, 1, 1], np.zeros((2, 3)), ShapeError, "bias"),
+        ([1.0, 2, 3], [1, 1, 1], 0, ShapeError, "bias"),
+        ([1.0, np.nan, 3], [1, 1, 1], [0, 0, 0], ValuesError, "tokens"),
+        ([1.0, 2, 3], [1, np.inf, 1], [0, 0, 0], ValuesError, "gain"),
+        (1.0, [1], [0], ShapeError, "tokens"),
+        ("x", [1], [0], ValuesError, "tokens"),
+    ],
+)
+def test_layer_norm_refuses(tokens, gain, bias, kind, field):
+    with pytest.raises(kind, match=rf"^{field}: expected "):
+        layer_norm(tokens, gain, bias)
+
+
+def test_gelu_against_50_digits_and_the_loop():
+    values = [-30.0, -6, -2.5, -1, -1e-9, 0, 5e-324, 0.5, 1, log(2), 3, 8, 100, 1e308]
+    with mpmath.workdps(50):
+        exact = [float(x * mpmath.ncdf(x)) for x in map(mpmath.mpf, values)]
+    assert np.allclose(gelu(values), exact, rtol=1e-15, atol=1e-15)
+    assert gelu(values).tolist() == [x * 0.5 * (1 + erf(x / sqrt(2))) for x in values]
+    x = np.linspace(-5, 5, 101)
+    assert np.allclose(gelu(x) - gelu(-x), x, rtol=1e-15, atol=1e-15)
+    slope = (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5
+    density = np.exp(-(x**2) / 2) / sqrt(2 * np.pi)
+    half = np.array([0.5 * (1 + erf(v / sqrt(2))) for v in x])
+    assert np.allclose(slope, half + x * density, atol=1e-9)
+
+
+def test_gelu_keeps_the_shape_and_gives_float64():
+    for shape in ((), (3,), (2, 3, 5)):
+        for kind in (np.float32, np.int8, np.float64):
+            result = gelu(np.ones(shape, kind))
+            assert result.shape == shape
+            assert result.dtype == np.float64
+            assert np.allclose(result, 0.8413447460685429, rtol=1e-15)
+
+
+@pytest.mark.parametrize("value", ["x", None, 1j, True, [np.nan], [np.inf], [[1], [1, 2]], []])
+def test_gelu_refuses(value):
+    with pytest.raises((ValuesError, ShapeError), match=r"^values: expected "):
+        gelu(value)
+
+
+def test_the_weights_are_frozen():
+    weights = initial_weights(MODELS["mean none"], np.random.default_rng(0))
+    assert isinstance(weights, VitWeights)
+    with pytest.raises(AttributeError):
+        weights.head = None
+    with pytest.raises(AttributeError):
+        MODELS["mean none"].width = 8
