@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+
 from press.blocks import mend
 
 

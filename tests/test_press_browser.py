@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from press import devtools
 from press.browser import check
 from press.devtools import Browser, BrowserError, find_browser

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from press import build, pages, swap
 from press.build import main
 from press.devtools import BrowserError

@@ -1,6 +1,7 @@
 """The static checks: a good page has no finding, and each fault is found by its name."""
 
 import pytest
+
 from press.check import check
 from press.page import css_references, read_page
 

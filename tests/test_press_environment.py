@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from press import environment
 from press.environment import EnvironmentFailure, main, prepare
 from press.status import ENVIRONMENT, INTERRUPTED

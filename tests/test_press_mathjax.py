@@ -4,8 +4,9 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from press import mathjax
 from sphinx.errors import ExtensionError
+
+from press import mathjax
 
 
 @pytest.fixture
