@@ -6,7 +6,7 @@ CANDIDATES := '$(VENV)/bin/python' python3 python3.13 python3.12 python3.11
 
 export PYTHONPATH := book
 # an interpreter's own folders, and settings that would change what notebooks and tests do
-unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS MPLBACKEND
+unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBACKEND
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
 
