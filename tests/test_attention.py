@@ -327,6 +327,11 @@ def test_affine_against_the_loop(rng):
     assert affine("map", whole, np.array([[100, 100]], np.int8), [1], 1).tolist() == [[20001.0]]
 
 
+def test_head_weights_are_frozen(rng):
+    with pytest.raises(AttributeError):
+        weights_of(rng, 2).query = None
+
+
 @pytest.mark.parametrize(
     ("tokens", "weight", "bias", "kind", "message"),
     [
@@ -337,6 +342,13 @@ def test_affine_against_the_loop(rng):
         (1.0, np.ones((5, 3)), np.ones(5), ShapeError, "tokens: expected axes (..., width)"),
         (np.ones((2, 3)), np.full((5, 3), np.nan), np.ones(5), ValuesError, "map: expected finite"),
         (np.ones((2, 3)), np.ones((5, 3)), np.full(5, np.inf), ValuesError, "map_bias: expected"),
+        (
+            [[1e308, -1e308, 0]],
+            np.full((5, 3), 1e10),
+            np.ones(5),
+            ValuesError,
+            "tokens after map: expected finite numbers, got ",
+        ),
         (
             np.full((2, 3), 1e308),
             np.ones((5, 3)),
@@ -416,6 +428,21 @@ def test_masks_that_are_none(mask, kind, message):
             {"query": np.full((2, 5), np.nan)},
             ValuesError,
             "query: expected finite numbers, got nan",
+        ),
+        (
+            {"query": np.full((2, 5), 1e308), "scale": 0},
+            ValuesError,
+            "scores: expected finite numbers, got nan",
+        ),
+        (
+            {"query": np.ones((2, 3, 7)), "key": np.ones((2, 11, 5))},
+            ShapeError,
+            "query and key: expected one width, got 7 and 5",
+        ),
+        (
+            {"key": np.ones((2, 11, 5)), "value": np.ones((2, 13, 7))},
+            ShapeError,
+            "key and value: expected one number of tokens, got 11 and 13",
         ),
         (
             {"query": np.full((2, 5), 1e308)},

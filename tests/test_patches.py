@@ -269,7 +269,7 @@ def test_arrays_need_a_number_for_the_patch(patch):
 @pytest.mark.parametrize(
     ("shape", "sizes", "kind", "message"),
     [
-        ((5, 4), (4, 4, 2), ShapeError, "patches: expected 2 x 2 = 4, got 5 patches"),
+        ((5, 4), (4, 6, 2), ShapeError, "patches: expected 2 x 3 = 6, got 5 patches"),
         (
             (4,),
             (4, 4, 2),
@@ -284,6 +284,12 @@ def test_arrays_need_a_number_for_the_patch(patch):
             (sympy.Symbol("H"), 4, 2),
             GeometryError,
             "height: expected an integer >= 1, got H",
+        ),
+        (
+            (4, 4),
+            (4, sympy.Symbol("W"), 2),
+            GeometryError,
+            "width: expected an integer >= 1, got W",
         ),
     ],
 )

@@ -283,6 +283,7 @@ def test_a_small_defect_is_not_lost():
             "f(ΠX): expected finite numbers, got object array of shape (2, 1)",
         ),
         (lambda x: x.astype(str), ValuesError, "f(ΠX): expected numbers, got <U"),
+        (lambda x: np.zeros((2, 2), "M8[s]"), ValuesError, "f(ΠX): expected numbers, got datetime"),
         (
             lambda x: np.full((2, 2), None),
             ValuesError,

@@ -177,8 +177,7 @@ def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int
     _require_few(points)
     label = np.arange(points * points).reshape(points, points)
     moves = [
-        list(require_permutation(perm, points))
-        for perm in require_sequence("generators", generators)
+        require_permutation(perm, points) for perm in require_sequence("generators", generators)
     ]
     while True:
         before = label
