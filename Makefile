@@ -25,7 +25,7 @@ book: environment
 
 test: environment
 	@echo 'test: lint and types'
-	@$(python) -m ruff check --quiet book tests vitbias
+	@$(python) -m ruff check --quiet
 	@$(python) -m mypy --no-error-summary
 	@echo 'test: the library, the press, the project'
 	@$(python) -m coverage run -m pytest --quiet
