@@ -228,6 +228,16 @@ def test_fractions_of_what_is_not_finite(bad):
     assert str(caught.value) == f"x: expected finite numbers, got {bad} at index (1, 1)"
 
 
+@pytest.mark.parametrize("kind", ["m8[ns]", "M8[ns]"])
+def test_times_are_no_integers(kind):
+    """NumPy hands out nanoseconds as Python integers."""
+    times = np.array([2, 3], kind)
+    assert type(times.astype(object)[0]) is int
+    for check in (require_integers, require_fractions):
+        with pytest.raises(ValuesError, match=r"^x: expected integers"):
+            check("x", times, "n")
+
+
 def test_exact_checks_return_a_copy():
     for value in (np.array([[1, 2]]), np.array([[1, 2]], dtype=object)):
         for name, check in EVERY_CHECK.items():

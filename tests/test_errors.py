@@ -231,6 +231,8 @@ def test_known_names_pass():
     [
         ("dorp", "'dorp'; did you mean 'drop'?"),
         ("dad", "'dad'; did you mean 'pad'?"),
+        ("dxxp", "'dxxp'; did you mean 'drop'?"),
+        ("dxxxp", "'dxxxp'"),
         ("DROP", "'DROP'"),
         ("", "''"),
         ("zebra", "'zebra'"),

@@ -216,6 +216,7 @@ def test_the_report_of_a_diagonal_matrix_is_exact():
     full = numerical_rank(np.diag([8.0, 2.0]), rtol=2.0**-13)
     assert (full.rank, full.nullity, full.dropped, full.gap) == (2, 0, 0.0, 2.0**11)
     assert all(type(x) is float for x in (full.tolerance, full.kept, full.dropped, full.gap))
+    assert type(report.rank) is type(report.nullity) is int
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (5, 3)])
@@ -283,6 +284,18 @@ def test_the_gap_is_judged_at_a_factor_1000(second, clear):
     else:
         with pytest.raises(AmbiguousRankError, match=r"0\.000999 kept, 0 dropped, tolerance 1e-06"):
             numerical_rank(weight, rtol=1e-6)
+
+
+def test_a_gap_of_exactly_1000_is_enough():
+    report = numerical_rank(np.diag([1.0, 1000 * 2.0**-20]), rtol=2.0**-20)
+    assert (report.rank, report.gap) == (2, 1000.0)
+
+
+def test_reports_are_frozen():
+    for result in (numerical_rank(np.eye(2)), collision([[1, 1]], [1, 1])):
+        for name in vars(result):
+            with pytest.raises(AttributeError):
+                setattr(result, name, None)
 
 
 @pytest.mark.parametrize("rtol", [0.0, 1.0, -0.5, 2.0, float("nan"), 1, "0.1", True, [0.1]])

@@ -118,7 +118,7 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
     kept = float(singular[rank - 1])
     dropped = float(singular[rank]) if rank < len(singular) else 0.0
     gap = kept / max(dropped, tolerance)
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore"):
         kept, dropped, tolerance = np.ldexp([kept, dropped, tolerance], exponent).tolist()
     if gap < SMALLEST_GAP:
         got = Literal(f"{kept:.3g} kept, {dropped:.3g} dropped, tolerance {tolerance:.3g}")
