@@ -4,6 +4,7 @@ For every page: no request leaves the site, no script fails, every formula is re
 wider than a phone. The page with the most formulas is also opened as a file, without a server.
 """
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,15 +126,29 @@ def _thrown(details: dict[str, Any]) -> str:
     return text.splitlines()[0][:200]
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class _Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def end_headers(self) -> None:
+        # the site does not change while it is served; every page shares its scripts and fonts
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
     def log_message(self, format: str, *arguments: Any) -> None:
-        pass
+        """What is asked for is nobody's news."""
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # a browser that leaves a page drops what is still on its way
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager
 def _served(site: Path) -> Iterator[str]:
     """Serve the folder on a free port of this machine; yields the address, with a slash at its end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
+    server = _Server(("127.0.0.1", 0), partial(_Handler, directory=str(site)))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
