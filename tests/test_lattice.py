@@ -228,6 +228,11 @@ def test_what_cannot_move_stays():
     assert (blocked.second.tolist(), blocked.reached.tolist()) == ([[0, 0]], [0.5])
 
 
+def test_results_are_frozen():
+    with pytest.raises(AttributeError):
+        collide([[1, 1]], [[0, 3]], [[3, 3]]).second = None
+
+
 def test_no_step_fits():
     """The nearest lattice point of every share overshoots: the patch itself, share 0."""
     found = collide([[1, 1]], [[0, 0]], [[3, 0]], low=0, high=3, steps=1)
@@ -243,6 +248,15 @@ def test_coefficients_beyond_64_bits_do_not_wrap():
     assert abs(first - 2**80) < 2**80 * 1e-14
     assert found.tokens.tolist() == [[2**80]]
     assert found.reached.tolist() == [1.0]
+
+
+def test_coefficients_at_the_edge_of_64_bits_stay_integers():
+    """NumPy would make floats of 2^63 + 2^40 beside -3."""
+    far = 2**63 + 2**40
+    found = collide([[1, 1]], [[0, far], [5, 2]], [[far, 0], [2, 5]], high=2 * far)
+    assert found.second[1].tolist() == [2, 5]
+    assert sum(found.second[0]) == far
+    assert all(type(entry) is int for entry in found.second.flat)
 
 
 def test_lattices_beyond_the_range_of_floats_are_refused():
@@ -277,6 +291,14 @@ def test_collide_refuses(changes, kind, message):
     with pytest.raises(kind) as caught:
         collide(**arguments)
     assert str(caught.value).startswith(message)
+
+
+def test_shares_are_twentieths_unless_told(rng):
+    weight = rng.integers(-2, 3, (5, 48))
+    patches, targets = rng.integers(0, 256, (2, 7, 48))
+    twentieths = collide(weight, patches, targets).reached * 20
+    assert np.allclose(twentieths, np.rint(twentieths), atol=1e-12)
+    assert ((twentieths > 0) & (twentieths < 20)).any()
 
 
 def test_the_photographic_case_in_small(rng):

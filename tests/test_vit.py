@@ -293,6 +293,8 @@ def test_spread_of_the_initial_weights():
         assert abs(matrix.std() * sqrt(fan_in) / 3 - 1) < error
         assert abs(matrix.mean() * sqrt(fan_in) / 3) < 5 / sqrt(matrix.size)
     assert abs(weights.position.std() * sqrt(100) - 1) < 5 / sqrt(2 * weights.position.size)
+    assert abs(weights.position.mean()) * sqrt(100) < 5 / sqrt(weights.position.size)
+    assert abs(block.up_bias.mean()) * sqrt(100) / 3 < 5 / sqrt(300)
     assert abs(block.up_bias.std() * sqrt(100) / 3 - 1) < 5 / sqrt(2 * 300)
     assert abs((weights.norm[0] - 1).std() * sqrt(100) / 3 - 1) < 0.5
 
@@ -473,9 +475,10 @@ def test_layer_norm_where_the_variance_is_nothing_or_everything():
     assert layer_norm([4], [1], [0.5]).tolist() == [0.5]
     assert np.allclose(layer_norm([1e-200, -1e-200], [1, 1], [0, 0]), [1e-197, -1e-197])
     assert layer_norm([1e100, -1e100], [1, 1], [0, 0]).tolist() == [1, -1]
-    for tokens in ([1e200, -1e200], [1.7e308, 1.7e308], [1.7e308, -1.7e308]):
+    huge = [1.7e308] * 4
+    for tokens in ([1e200, -1e200], huge[:2], [1.7e308, -1.7e308], huge + [-x for x in huge]):
         with pytest.raises(ValuesError, match=r"^tokens: expected a finite variance, got float64"):
-            layer_norm(tokens, [1, 1], [0, 0])
+            layer_norm(tokens, np.ones(len(tokens)), np.zeros(len(tokens)))
     with pytest.raises(ValuesError, match=r"^tokens: expected a finite variance, got float16"):
         layer_norm(np.array([60000, -60000], np.float16), [1, 1], [0, 0])
     whole = np.array([100, -128], np.int8)
@@ -534,7 +537,7 @@ def test_gelu_refuses(value):
 def test_the_weights_are_frozen():
     weights = initial_weights(MODELS["mean none"], np.random.default_rng(0))
     assert isinstance(weights, VitWeights)
-    with pytest.raises(AttributeError):
-        weights.head = None
-    with pytest.raises(AttributeError):
-        MODELS["mean none"].width = 8
+    for frozen in (weights, weights.blocks[0], MODELS["mean none"]):
+        for field in fields(frozen):
+            with pytest.raises(AttributeError):
+                setattr(frozen, field.name, None)
