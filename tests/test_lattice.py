@@ -215,6 +215,14 @@ def test_a_target_on_the_lattice_is_reached(rng):
     assert (found.reached == 1).all()
 
 
+@pytest.mark.parametrize("noise", [-1e-13, 0, 1e-13])
+def test_ties_go_to_the_even_side_whatever_the_last_bits(noise):
+    """Half of (1, -1) lies between two lattice points; so does half of (3, -3)."""
+    basis = np.array([[1, -1]], dtype=object)
+    halves = np.array([[0.5, -0.5], [1.5, -1.5], [2.5, -2.5]]) * (1 + noise)
+    assert lattice._nearest_plane(basis, halves).tolist() == [[0], [2], [2]]
+
+
 def test_what_cannot_move_stays():
     found = collide([[1, 1]], [[0, 0], [255, 255], [5, 7]], [[255, 255], [0, 0], [7, 5]])
     assert found.second.tolist() == [[0, 0], [255, 255], [7, 5]]
@@ -309,4 +317,4 @@ def test_the_photographic_case_in_small(rng):
     assert np.array_equal(found.second @ weight.T, patches @ weight.T)
     assert (found.reached > 0.5).all()
     distance = abs(found.second - targets).mean()
-    assert distance < abs(patches - targets).mean() / 3
+    assert distance < abs(patches - targets).mean() / 2

@@ -122,6 +122,7 @@ def _nearest_plane(basis: Array, wishes: Array) -> Array:
     """Integer coefficients, (m, nullity), of Babai's lattice points for the rows of ``wishes``.
 
     Floats suffice: they choose which lattice point, and every lattice point is an exact collision.
+    Nine digits are kept, so that a tie, k + 1/2 in theory, goes to the even side on every machine.
     """
     try:
         columns = basis.astype(float).T
@@ -133,7 +134,7 @@ def _nearest_plane(basis: Array, wishes: Array) -> Array:
     rest = wishes @ q
     coefficients = np.zeros(rest.shape)
     for k in reversed(range(len(basis))):
-        coefficients[:, k] = np.rint(rest[:, k] / r[k, k])
+        coefficients[:, k] = np.rint(np.round(rest[:, k] / r[k, k], 9))
         rest -= np.outer(coefficients[:, k], r[:, k])
     exact = [[int(entry) for entry in row] for row in coefficients]  # int64 would wrap around
     return np.array(exact, dtype=object)
