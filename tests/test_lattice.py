@@ -258,11 +258,13 @@ def test_coefficients_beyond_64_bits_do_not_wrap():
     assert found.reached.tolist() == [1.0]
 
 
-def test_coefficients_at_the_edge_of_64_bits_stay_integers():
-    """NumPy would make floats of 2^63 + 2^40 beside -3."""
+@pytest.mark.parametrize("sign", [1, -1])
+def test_coefficients_at_the_edge_of_64_bits_stay_integers(sign):
+    """NumPy would make floats of 2^63 + 2^40 beside -3; the basis may have either sign."""
     far = 2**63 + 2**40
-    found = collide([[1, 1]], [[0, far], [5, 2]], [[far, 0], [2, 5]], high=2 * far)
-    assert found.second[1].tolist() == [2, 5]
+    patches, targets = [[0, far], [5, 2]], [[far, 0], [2, 5]]
+    found = collide([[1, 1]], *((patches, targets)[::sign]), high=2 * far)
+    assert found.second[1].tolist() == ([2, 5], [5, 2])[sign < 0]
     assert sum(found.second[0]) == far
     assert all(type(entry) is int for entry in found.second.flat)
 
