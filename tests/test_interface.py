@@ -201,7 +201,7 @@ def test_singular_values_that_are_known(scale):
     assert report.kept == pytest.approx(3e-3 * scale, rel=1e-11)
     assert report.dropped <= report.tolerance
     assert report.tolerance == pytest.approx(11 * EPS * 13 * scale, rel=1e-12)
-    assert report.gap == pytest.approx(3e-3 / (11 * EPS * 13), rel=1e-9)
+    assert report.gap > 3e-3 / (11 * EPS * 13) * (1 - 1e-9)
     assert report.rank == np.linalg.matrix_rank(weight)
     assert numerical_rank(weight.T).rank == 5
 
@@ -212,9 +212,9 @@ def test_the_report_of_a_diagonal_matrix_is_exact():
     assert report.tolerance == 2.0**-10
     assert report.kept == 2.0
     assert report.dropped == 2.0**-20
-    assert report.gap == 2.0**11
+    assert report.gap == 2.0**21
     full = numerical_rank(np.diag([8.0, 2.0]), rtol=2.0**-13)
-    assert (full.rank, full.nullity, full.dropped, full.gap) == (2, 0, 0.0, 2.0**11)
+    assert (full.rank, full.nullity, full.dropped, full.gap) == (2, 0, 0.0, np.inf)
     assert all(type(x) is float for x in (full.tolerance, full.kept, full.dropped, full.gap))
     assert type(report.rank) is type(report.nullity) is int
 
@@ -239,7 +239,8 @@ def test_the_rank_at_the_ends_of_the_range(kind, extreme, size):
     eye = numerical_rank(np.eye(size, dtype=kind) * kind(extreme))
     assert (eye.rank, eye.nullity) == (size, 0)
     assert eye.kept == float(kind(extreme))
-    assert same.gap == pytest.approx(1 / (size * np.finfo(kind).eps), rel=1e-3)
+    assert same.gap > 0.999 / (size * np.finfo(kind).eps)
+    assert eye.gap == np.inf
 
 
 def test_float32_is_judged_by_its_own_precision(rng):
@@ -270,14 +271,14 @@ def test_singular_values_without_a_gap_have_no_rank(singular):
         numerical_rank(weight)
     message = str(caught.value)
     assert message.startswith(
-        "weight: expected singular values a factor 1000 apart around the tolerance, got "
+        "weight: expected singular values below the tolerance or a factor 1000 above it, got "
     )
     assert message.endswith("; use exact_rank, or name another rtol")
     assert exact_rank(weight).rank == len(singular)
 
 
 @pytest.mark.parametrize(("second", "clear"), [(0.999e-3, False), (1.001e-3, True)])
-def test_the_gap_is_judged_at_a_factor_1000(second, clear):
+def test_the_margin_is_judged_at_a_factor_1000(second, clear):
     weight = np.diag([1.0, second])
     if clear:
         assert numerical_rank(weight, rtol=1e-6).rank == 2
@@ -286,9 +287,9 @@ def test_the_gap_is_judged_at_a_factor_1000(second, clear):
             numerical_rank(weight, rtol=1e-6)
 
 
-def test_a_gap_of_exactly_1000_is_enough():
+def test_a_margin_of_exactly_1000_is_enough():
     report = numerical_rank(np.diag([1.0, 1000 * 2.0**-20]), rtol=2.0**-20)
-    assert (report.rank, report.gap) == (2, 1000.0)
+    assert (report.rank, report.kept) == (2, 1000.0 * report.tolerance)
 
 
 def test_reports_are_frozen():

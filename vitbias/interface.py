@@ -13,7 +13,7 @@ Source: rank-nullity theorem; equation 1 of the review that this book accompanie
 """
 
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import gcd, inf, lcm
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ __all__ = [
     "numerical_rank",
 ]
 
-SMALLEST_GAP = 1e3
+SMALLEST_MARGIN = 1e3
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class RankReport:
 
     ``tolerance``, ``kept``, ``dropped`` and ``gap`` are None under the integer certificate. Under the
     numerical one: the absolute tolerance, the smallest singular value above it, the largest below it
-    (0.0 if there is none), and kept / max(dropped, tolerance). They leave the range of floats where the
-    singular values do; rank and gap do not suffer, since the matrix is scaled by a power of 2 first.
+    (0.0 if there is none), and gap = kept / dropped (infinite if there is none). They leave the range of
+    floats where the singular values do; rank and gap do not suffer, since the matrix is scaled by a power
+    of 2 first.
     """
 
     rank: int
@@ -96,8 +97,8 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
 
     Raises
     ------
-    AmbiguousRankError : the singular values around the tolerance are closer than a factor 1,000, so
-        the rank would say more of the tolerance than of the matrix
+    AmbiguousRankError : a singular value lies above the tolerance by less than a factor 1,000, so the
+        rank would say more of the tolerance than of the matrix
     ShapeError, ValuesError
     """
     weight = require_array("weight", weight, "width raw")
@@ -117,14 +118,15 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
         return RankReport(0, weight.shape[1], "numerical", 0.0, None, 0.0, None)
     kept = float(singular[rank - 1])
     dropped = float(singular[rank]) if rank < len(singular) else 0.0
-    gap = kept / max(dropped, tolerance)
+    gap = kept / dropped if dropped else inf
+    clear = kept >= SMALLEST_MARGIN * tolerance
     with np.errstate(over="ignore"):
         kept, dropped, tolerance = np.ldexp([kept, dropped, tolerance], exponent).tolist()
-    if gap < SMALLEST_GAP:
+    if not clear:
         got = Literal(f"{kept:.3g} kept, {dropped:.3g} dropped, tolerance {tolerance:.3g}")
         raise AmbiguousRankError(
             "weight",
-            expected=f"singular values a factor {SMALLEST_GAP:g} apart around the tolerance",
+            expected=f"singular values below the tolerance or a factor {SMALLEST_MARGIN:g} above it",
             got=got,
             hint="use exact_rank, or name another rtol",
         )
