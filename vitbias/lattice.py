@@ -82,7 +82,7 @@ def collide(
 ) -> PatchCollisions:
     """Patches with the same integer tokens that look as much like ``targets`` as the range allows.
 
-    For each patch x with target t the lattice vector nearest to r·(t - x) is added, for the largest
+    For each patch x with target t a lattice vector near r·(t - x) is added (Babai's), for the largest
     r of 1, 1 - 1/steps, …, 0 that keeps all values in low…high (r = 0 always does: x itself).
 
     Parameters
