@@ -4,6 +4,7 @@ Where no browser is installed, a stand-in that speaks the pipe's protocol plays 
 site full of faults is opened in it. On CI there has to be one.
 """
 
+import json
 import os
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from press import devtools
+from press import devtools, mathjax
 from press.browser import check
 from press.devtools import Browser, BrowserError, find_browser
 
@@ -143,6 +144,22 @@ if find_browser():
         found = check(tmp_path, find_browser())
         for line, expected in zip(found, FINDINGS, strict=True):
             assert line.startswith(expected)
+
+    def test_an_undefined_macro_is_found(tmp_path):
+        for _ in mathjax.copy(mathjax.installed(), tmp_path):
+            pass
+        (tmp_path / "index.html").write_text(
+            '<!doctype html><html lang="en"><link rel="icon" href="data:,"><body>'
+            f"<script>MathJax = {json.dumps(mathjax.CONFIGURATION)}</script>"
+            f'<script defer src="{mathjax.FOLDER}/{mathjax.COMPONENT}"></script>'
+            '<p class="math">\\(\\alpha\\)</p><p class="math">\\(x + \\alpah\\)</p>',
+            encoding="utf-8",
+        )
+        finding = "formula with an error: Undefined control sequence \\alpah"
+        assert check(tmp_path, find_browser()) == [
+            f"index.html: {finding}",
+            f"index.html: opened as a file: {finding}",
+        ]
 
 
 def test_there_is_a_browser_on_ci():

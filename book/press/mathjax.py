@@ -24,6 +24,8 @@ COMPONENT = "es5/tex-chtml.js"
 CONFIGURATION: dict[str, Any] = {
     # drops javascript: links, styles and ids from formulas
     "loader": {"load": ["ui/safe"]},
+    # shows an undefined macro as red text, which no check sees; without it MathJax reports an error
+    "tex": {"packages": {"[-]": ["noundefined"]}},
     # the menu offers renderers and speech that are not part of the site
     "options": {"enableMenu": False},
 }
