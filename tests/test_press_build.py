@@ -98,6 +98,13 @@ def test_a_failed_build_stays_red_and_leaves_the_site(book, capfd):
         assert left_over(book) == []
 
 
+def test_broken_settings_are_told(book, capfd):
+    edit(book, "title: [\n")
+    assert main([str(book)]) == TO_MEND
+    said = capfd.readouterr().err.splitlines()
+    assert said[1].startswith("  yaml.parser.ParserError: while parsing a flow node")
+
+
 def test_nothing_is_done_twice(quick, capsys):
     assert main([str(quick)]) == 0
     assert main([str(quick)]) == 0
@@ -265,6 +272,12 @@ def test_a_missing_jupyter_book_is_one_line(book, monkeypatch, tmp_path):
             ["Extension error:", "MathJax: differs"],
         ),
         ("Running Jupyter-Book v1\n\nyaml is wrong\n", ["yaml is wrong"]),
+        (
+            "Traceback (most recent call last):\n  File x\nKeyError: 1\n\nDuring another:\n\n"
+            "Traceback (most recent call last):\n  File y\n    f()\n    ^^^\n"
+            "ParserError: a node\n  in line 2:\n    ^\n",
+            ["ParserError: a node", "in line 2:"],
+        ),
     ],
 )
 def test_the_essence_of_a_log(log, shown):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import dropwhile
 from pathlib import Path
 
 from press.status import ENVIRONMENT, TO_MEND, BuildError
@@ -17,6 +18,7 @@ SOURCE_DATE_EPOCH = "1767225600"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 MOST_SECONDS = 900.0
 SHOWN_LINES = 40
+TRACEBACK = "Traceback (most recent call last):"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 NOISE = (
     "Running Jupyter-Book",
@@ -74,10 +76,21 @@ def make_pages(root: Path, folder: Path, lock: int) -> Path:
 
 
 def _essence(log: str) -> list[str]:
-    """The warnings and errors of a Sphinx run; its last lines where there are none."""
-    # what follows is the call stack of Jupyter Book, which ends every failed build
-    log = COLOUR.sub("", log).partition("Traceback (most recent call last)")[0]
-    lines = [line.strip() for line in log.splitlines()]
+    """The warnings and errors of a Sphinx run; its last lines where there are none.
+
+    Where there is nothing but a call stack, the exception at its end.
+    """
+    # the call stack of Jupyter Book ends every failed build
+    said, _, stack = COLOUR.sub("", log).partition(TRACEBACK)
+    lines = [line.strip() for line in said.splitlines()]
     lines = [line for line in lines if line and not line.startswith(NOISE)]
+    lines = lines or _exception(stack)
     told = [line for line in lines if ": WARNING: " in line or ": ERROR: " in line]
     return list(dict.fromkeys(told or lines[-SHOWN_LINES:]))[:SHOWN_LINES]
+
+
+def _exception(stack: str) -> list[str]:
+    """The last exception of a call stack, in whose lines the frames alone are indented."""
+    frames_and_message = stack.rpartition(TRACEBACK)[2].lstrip("\n").splitlines()
+    message = dropwhile(lambda line: not line.strip() or line[0].isspace(), frames_and_message)
+    return [line.strip() for line in message if re.search(r"\w", line)]
