@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ import pytest
 from press import build, pages, swap
 from press.build import main
 from press.devtools import BrowserError
+from press.figure_files import figure_files
+from press.freshness import digests, provenance_path
+from press.normal_form import dump, normalise
 from press.stamp import inputs_digest, is_current, write_stamp
 from press.status import BUSY, ENVIRONMENT, INTERRUPTED, TERMINATED, TO_MEND, BuildError
 
@@ -145,6 +149,70 @@ def test_old_outputs_are_refused_by_name(quick, monkeypatch, capsys):
     assert "make notebooks" in said
     assert "05_patch: its code has changed." in said
     assert not (quick / "_build").exists()
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"><path d="M 0 0 h 7"/></svg>'
+
+
+def write_notebooks(root, *names, source="assert 2 + 3 == 5"):
+    """Fresh notebooks, each with one figure of the same name."""
+    folder = root / "notebooks"
+    (folder / "figures").mkdir(parents=True)
+    entries = {}
+    for name in names:
+        text = f"A line of {name} that is level."
+        digest = sha256(b"x\n7\n").hexdigest()[:16]
+        figure = {
+            "output_type": "display_data",
+            "data": {
+                "image/svg+xml": SVG,
+                "text/csv": "x\n7\n",
+                "text/plain": f"fig-line: {text} [data sha256 {digest}]",
+            },
+            "metadata": {
+                "vitbias": {"name": "fig-line", "alt": text, "caption": "A line.", "kind": "chart"}
+            },
+        }
+        cell = {"cell_type": "code", "metadata": {}, "source": source}
+        nb = normalise({"cells": [{**cell, "execution_count": 1, "outputs": [figure]}]})
+        (folder / f"{name}.ipynb").write_text(dump(nb), encoding="utf-8")
+        for file, content in figure_files(nb).items():
+            (folder / "figures" / file).write_bytes(content)
+        entries[name] = digests(nb, root)
+    provenance_path(root).write_text(dump(entries), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("rule", "05_patch: the notebook asserts nothing."),
+        ("clash", "05_patch, 07_token: the figure name 'fig-line' is used 2 times."),
+        ("file", "figures/fig-old.svg: no notebook makes this file."),
+    ],
+)
+def test_notebooks_that_break_a_rule_are_refused(quick, capsys, fault, said):
+    names = ["05_patch", "07_token"] if fault == "clash" else ["05_patch"]
+    write_notebooks(quick, *names, source="2 + 3" if fault == "rule" else "assert 2 + 3 == 5")
+    old = quick / "notebooks/figures/fig-old.svg"
+    if fault == "file":
+        old.write_text(SVG, encoding="utf-8")
+    assert main([str(quick)]) == TO_MEND
+    assert capsys.readouterr().err.splitlines() == [
+        "make book: 1 findings in the notebooks; the previous site stays:",
+        f"  {said}",
+    ]
+    assert not (quick / "_build").exists()
+    if fault == "file":
+        old.unlink()
+        assert main([str(quick)]) == 0
+
+
+def test_a_build_within_a_build_is_busy(quick, monkeypatch):
+    """The lock is exclusive from the first to the last step."""
+    inner = []
+    monkeypatch.setattr(build.check, "check", lambda *_: inner.append(main([str(quick)])) or [])
+    assert main([str(quick)]) == 0
+    assert inner == [BUSY]
 
 
 def test_a_file_that_changes_meanwhile_is_noticed(quick, monkeypatch, capsys):
@@ -317,13 +385,17 @@ def test_a_swap_that_fails_changes_nothing(tmp_path, monkeypatch):
     assert os.listdir(place) == ["place"]
 
 
-def test_a_build_killed_between_two_renames_is_brought_back(quick):
+def test_a_build_killed_between_two_renames_is_brought_back(quick, monkeypatch):
     assert main([str(quick)]) == 0
     before = site_of(quick)
     (quick / "_build/new-killed").mkdir()
     os.rename(quick / "_build/html", quick / "_build/new-killed" / build.ASIDE)
-    assert main([str(quick)]) == 0
+    # the next build fails, so that the site can only come from what was left
+    edit(quick, "other\n")
+    monkeypatch.setattr(build.check, "check", lambda site, root: ["index.html: dead link: x"])
+    assert main([str(quick)]) == TO_MEND
     assert site_of(quick) == before
+    assert left_over(quick) == []
 
 
 def test_the_digest_of_the_inputs(tmp_path):

@@ -23,8 +23,10 @@ from types import FrameType
 
 from press import browser, check
 from press.devtools import BrowserError, find_browser
-from press.freshness import stale
-from press.normal_form import NotebookError
+from press.figure_files import file_violations
+from press.freshness import notebook_paths, stale
+from press.guards import clashes, violations
+from press.normal_form import NotebookError, load
 from press.pages import make_pages
 from press.stamp import inputs_digest, is_current, write_stamp
 from press.status import BUSY, ENVIRONMENT, INTERRUPTED, TERMINATED, TO_MEND, BuildError
@@ -45,12 +47,9 @@ def build(root: Path) -> None:
     BuildError : with the exit status and what to do
     """
     try:
-        old = stale(root)
+        _check_notebooks(root)
     except NotebookError as error:
         raise BuildError(TO_MEND, str(error)) from None
-    if old:
-        what = "stored outputs are older than the code that they came from; run `make notebooks`:"
-        raise BuildError(TO_MEND, what, *old)
     command = _browser_command()
     site = root / "_build" / "html"
     with _locked(site.parent) as lock:
@@ -113,6 +112,18 @@ def _browser_command() -> str | None:
             )
         _say(f"the checks in a browser do not run: {why}")
     return command
+
+
+def _check_notebooks(root: Path) -> None:
+    if old := stale(root):
+        what = "stored outputs are older than the code that they came from; run `make notebooks`:"
+        raise BuildError(TO_MEND, what, *old)
+    notebooks = {name: load(path) for name, path in notebook_paths(root).items()}
+    found = [fault for name, nb in notebooks.items() for fault in violations(nb, name)]
+    found += clashes(notebooks) + file_violations(notebooks, root / "notebooks" / "figures")
+    if found:
+        what = f"{len(found)} findings in the notebooks; the previous site stays:"
+        raise BuildError(TO_MEND, what, *found[:SHOWN_FINDINGS])
 
 
 @contextmanager
