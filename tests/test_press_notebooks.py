@@ -260,6 +260,25 @@ def test_exact_numbers_and_ordinary_text_are_welcome(value):
     assert violations(nb, "05_x") == []
 
 
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (stream(f"5\n{'x' * 73}\n"), "line 2 of the printed text has 73 columns, more than 72"),
+        (stream("x" * 72), None),
+        (result(text_plain="x" * 73), "line 1 of text/plain has 73 columns, more than 72"),
+        (result(text_plain="x" * 73, text_csv="x\n"), "line 1 of text/plain has 73 columns"),
+        (result(text_plain="x" * 72), None),
+        (result(text_plain="x" * 73, text_latex="$x$"), None),
+        (result(text_plain="x" * 73, text_markdown="x " * 73), None),
+        (figure_output(), None),
+    ],
+)
+def test_a_line_that_the_page_shows_as_it_is_must_fit(output, said):
+    found = violations(normalise(notebook(code("assert a", output, count=1))), "05_x")
+    assert len(found) == (said is not None)
+    assert (said or "") in " ".join(found)
+
+
 @pytest.mark.parametrize("counts", [(1, 1), (2, 3), (2, 1), (1, None), (None, None)])
 def test_code_cells_are_executed_from_one_in_order(counts):
     cells = [code(f"assert a > {count}", count=count) for count in counts]

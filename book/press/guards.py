@@ -24,6 +24,8 @@ SHORTEST_ALT, LONGEST_ALT = 30, 300
 MOST_DIGITS = 12
 # tags that hide code, never an output for good
 TAGS = {"hide-cell", "hide-input", "hide-output", "remove-input"}
+# a page shows these in the place of plain text
+RICHER = {"image/svg+xml", "text/latex", "text/markdown"}
 OUTPUT_TYPES = COMPARED | {"image/svg+xml"}
 KINDS = {"chart", "picture"}
 FIGURE_NAME = re.compile(r"fig-[a-z0-9]+(-[a-z0-9]+)*")
@@ -129,11 +131,14 @@ def _output_faults(output: dict[str, Any]) -> Iterator[str]:
         if output["name"] != "stdout":
             yield f"output on {output['name']}: {text(output['text']).strip()[:100]!r}"
         yield from _text_faults(text(output["text"]), "the printed text")
+        yield from _width_faults(text(output["text"]), "the printed text")
     else:
         if unknown := sorted(set(output["data"]) - OUTPUT_TYPES):
             yield f"output type {', '.join(unknown)} is not one of {', '.join(sorted(OUTPUT_TYPES))}"
         for mime in sorted(COMPARED & set(output["data"])):
             yield from _text_faults(text(output["data"][mime]), mime)
+        if not RICHER & set(output["data"]):
+            yield from _width_faults(text(output["data"].get("text/plain", "")), "text/plain")
         if SCRIPT.search(text(output["data"].get("text/markdown", ""))):
             yield "text/markdown must not contain scripts or embedded pages"
         if set(output["metadata"]) - {"vitbias"}:
@@ -146,6 +151,12 @@ def _text_faults(value: str, where: str) -> Iterator[str]:
     long = [x for x in numbers if len(re.sub(r"[,.]", "", x).lstrip("0")) > MOST_DIGITS]
     if long:
         yield f"{where} shows {long[0]}, more than {MOST_DIGITS} digits; use vitbias.formatting.fmt"
+
+
+def _width_faults(value: str, where: str) -> Iterator[str]:
+    for number, line in enumerate(value.splitlines(), start=1):
+        if len(line) > MOST_COLUMNS:
+            yield f"line {number} of {where} has {len(line)} columns, more than {MOST_COLUMNS}"
 
 
 def _matches(patterns: Patterns, value: str, where: str) -> Iterator[str]:
