@@ -534,6 +534,16 @@ def test_figures_are_written_and_removed_with_their_notebook(book, monkeypatch):
     assert notebooks.main([], book) == 1  # two figures of one name
 
 
+def test_a_failed_run_removes_no_figure(book, monkeypatch):
+    pretend(monkeypatch, figure_output())
+    assert notebooks.main([], book) == 0
+    before = contents(book / "notebooks/figures")
+    (book / "notebooks/05_x.ipynb").write_text(dump(notebook(code("assert 5 == 7"))))
+    pretend(monkeypatch, stream("/tmp/x\n"))
+    assert notebooks.main([], book) == 1
+    assert contents(book / "notebooks/figures") == before
+
+
 def test_a_notebook_that_breaks_a_rule_is_not_written(book, monkeypatch, capsys):
     pretend(monkeypatch, stream("/tmp/x\n"))
     before = contents(book)

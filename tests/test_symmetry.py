@@ -19,6 +19,7 @@ from vitbias.symmetry import (
     commutant_dimension,
     compose,
     equivariance_defect,
+    generated,
     inverse,
     permutation_matrix,
     permutations,
@@ -448,3 +449,25 @@ def test_a_matrix_that_would_fill_the_memory_is_refused():
     assert permutation_matrix(range(4096))[4095, 4095] == 1
     with pytest.raises(GeometryError, match=r"^points: expected at most 4,096 points, .* got 4097"):
         permutation_matrix(range(4097))
+
+
+def test_one_exchange_and_one_cycle_generate_everything():
+    for points in range(2, 7):
+        exchange, cycle = (1, 0, *range(2, points)), (*range(1, points), 0)
+        assert generated([exchange, cycle], points) == set(permutations(points))
+        assert len(generated([cycle], points)) == points
+
+
+def test_a_generated_set_is_a_group():
+    group = generated([(1, 2, 3, 0, 4), (3, 2, 1, 0, 4)], 5)
+    assert len(group) == 8  # the square's symmetries, one point fixed
+    assert {compose(a, b) for a in group for b in group} == group
+    assert {inverse(a) for a in group} == group
+    assert generated([], 3) == {(0, 1, 2)}
+
+
+def test_only_few_points_are_enumerated():
+    with pytest.raises(GeometryError, match="points: expected at most 8 points, got 9"):
+        generated([(1, 0, *range(2, 9))], 9)
+    with pytest.raises(GeometryError, match="perm: expected 3 points, got 2 points"):
+        generated([(1, 0)], 3)

@@ -33,6 +33,7 @@ __all__ = [
     "commutant_dimension",
     "compose",
     "equivariance_defect",
+    "generated",
     "inverse",
     "permutation_matrix",
     "permutations",
@@ -74,11 +75,29 @@ def permutations(points: int) -> Iterator[Permutation]:
     ------
     GeometryError
     """
-    points = require_size("points", points)
-    if points > MOST_ENUMERATED_POINTS:
-        expected = f"at most {MOST_ENUMERATED_POINTS} points"
-        raise GeometryError("points", expected=expected, got=points, hint="generators suffice")
-    return _permutations(range(points))
+    return _permutations(range(_enumerable(points)))
+
+
+def generated(generators: Iterable[Sequence[int]], points: int) -> frozenset[Permutation]:
+    """All permutations that products of the generators reach, the identity included; N at most 8.
+
+    >>> sorted(generated([(1, 2, 0)], 3))
+    [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+
+    Raises
+    ------
+    GeometryError, ShapeError
+    """
+    points = _enumerable(points)
+    moves = [
+        require_permutation(perm, points) for perm in require_sequence("generators", generators)
+    ]
+    found: set[Permutation] = {tuple(range(points))}
+    fresh = set(found)
+    while fresh:
+        fresh = {compose(perm, move) for perm in fresh for move in moves} - found
+        found |= fresh
+    return frozenset(found)
 
 
 def compose(first: Any, second: Any) -> Permutation:
@@ -147,9 +166,11 @@ def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any
     Raises
     ------
     ShapeError : f changes the number of tokens, so Π does not act on its values
-    ValuesError : f returns no numbers, NaN or infinity; a defect would be meaningless
+    ValuesError : f is no function, or returns no numbers, NaN or infinity; a defect would be meaningless
     GeometryError
     """
+    if not callable(function):
+        raise ValuesError("function", expected="a function", got=function)
     array = as_array("tokens", tokens)
     moved_first = _numbers("f(ΠX)", function(permute(array, perm)))
     plain = _numbers("f(X)", function(array.copy()))  # f may work in place
@@ -189,6 +210,14 @@ def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int
             label = root[label.ravel()].reshape(points, points)
         if np.array_equal(label, before):
             return len(np.unique(label))
+
+
+def _enumerable(points: Any) -> int:
+    number = require_size("points", points)
+    if number > MOST_ENUMERATED_POINTS:
+        expected = f"at most {MOST_ENUMERATED_POINTS} points"
+        raise GeometryError("points", expected=expected, got=number, hint="generators suffice")
+    return number
 
 
 def _require_few(points: int) -> None:

@@ -82,7 +82,8 @@ def refresh(root: Path, names: Sequence[str] = (), *, everything: bool = False) 
             _write(root, name, new)
             old[name] = new
             print(f"{name}: {done}, {time.monotonic() - start:.1f} s", flush=True)
-    _remove_what_nothing_makes(root, old)
+    if not failed:  # a notebook that failed may only have lost its outputs
+        _remove_what_nothing_makes(root, old)
     for line in clashes(old):
         _fail(line, 1)
         failed = True

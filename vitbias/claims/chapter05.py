@@ -1,5 +1,6 @@
 """Claims of chapter 5: the patch projection's exact boundary."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -9,7 +10,7 @@ from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.formatting import fmt
 from vitbias.interface import collision, exact_rank, min_nullity, null_vectors
 from vitbias.lattice import collide
-from vitbias.patches import patchify, raw_dim
+from vitbias.patches import patchify, raw_dim, unpatchify
 from vitbias.vit import Vit, forward, initial_weights
 
 __all__ = ["CLAIMS"]
@@ -71,14 +72,9 @@ def _no_network_can_tell() -> Evidence:
     pairs = collide(weight, first, target)
     hold((pairs.first != pairs.second).any(axis=1).all(), "every patch changed")
     hold(((pairs.second @ weight.T) == pairs.tokens).all(), "tokens equal")
-    parts = initial_weights(model, rng)
-    parts = type(parts)(**{**vars(parts), "patch": weight.astype(float)})
-    rows = model.image // model.patch
-    shape = (rows, rows, model.patch, model.patch, 3)
-    both = [
-        p.astype(int).reshape(shape).swapaxes(1, 2).reshape(pictures.shape[1:])
-        for p in (pairs.first, pairs.second)
-    ]
+    parts = replace(initial_weights(model, rng), patch=weight.astype(float))
+    side = model.image
+    both = [unpatchify(p.astype(int), side, side, model.patch) for p in (pairs.first, pairs.second)]
     hold((both[0] != both[1]).any(), "pictures differ")
     logits, traces = zip(*(forward(picture, parts, model) for picture in both), strict=True)
     later = [name for name in traces[0] if name != "patches"]
@@ -155,7 +151,7 @@ CLAIMS = (
         statement="A square patch is a list of side times side times channels values.",
         tier="exact",
         assumptions=("square patch",),
-        fails_when="the patch is not square, or its pixels are shared between patches",
+        fails_when="the patch is not square",
         evidence=_raw_dimension,
     ),
     _record(
@@ -179,7 +175,7 @@ CLAIMS = (
         statement="What the patch projection merges, no later layer can separate.",
         tier="exact",
         assumptions=("token only", "any later function, trained or not"),
-        fails_when="pixels reach later layers around the token, or neighbouring patches overlap",
+        fails_when="pixels reach later layers around the token",
         evidence=_no_network_can_tell,
     ),
     _record(
@@ -192,7 +188,7 @@ CLAIMS = (
     ),
     _record(
         id="R5.6",
-        statement="A patch of 48 values can lose 48 minus the width directions, never fewer.",
+        statement="At maximal rank a patch of 48 values loses 48 minus the width directions, or none.",
         tier="exact",
         assumptions=("linear map", "maximal rank for equality"),
         fails_when="the projection has less than maximal rank: then it loses more",
