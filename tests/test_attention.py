@@ -364,6 +364,26 @@ def test_affine_refuses(tokens, weight, bias, kind, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("rows", [None, True, 1.5, 0, "5", np.ones(2), 2**80, -(2**80)])
+def test_rows_are_a_size(rows):
+    with pytest.raises(GeometryError, match=r"^rows: expected "):
+        affine("map", np.ones((2, 3)), np.ones((1, 3)), np.ones(1), rows)
+
+
+@pytest.mark.parametrize("count", [None, True, 2.0, 0, "2", np.ones(2)])
+def test_queries_and_keys_are_sizes(count):
+    with pytest.raises(GeometryError, match=r"^queries: expected an integer >= 1"):
+        require_mask(np.ones((2, 2), bool), count, 2)
+    with pytest.raises(GeometryError, match=r"^keys: expected an integer >= 1"):
+        require_mask(np.ones((2, 2), bool), 2, count)
+
+
+@pytest.mark.parametrize("weights", [None, (), "weights", HeadWeights, np.ones((6, 6))])
+def test_weights_of_another_class(weights):
+    with pytest.raises(ValuesError, match=r"^weights: expected an instance of HeadWeights, got "):
+        multi_head(np.ones((2, 6)), weights, 2)
+
+
 def test_masks_pass_as_booleans():
     assert require_mask([[True, False], [True, True]], 2, 2).tolist() == [[1, 0], [1, 1]]
     mask = np.ones((2, 3), bool)

@@ -86,9 +86,7 @@ def test_credits_end_the_caption(shown: Shown) -> None:
 def test_pictures_publish_size_and_digest(shown: Shown) -> None:
     rng = np.random.default_rng(3)
     grey, colour = rng.integers(0, 256, (5, 7, 1)), rng.integers(0, 256, (11, 13, 3))
-    figures.show_pictures(
-        {"grey": grey, "colour": colour}, name="fig-two", alt=ALT, caption="Two.", columns=1
-    )
+    figures.show_pictures({"grey": grey, "colour": colour}, name="fig-two", alt=ALT, caption="Two.")
     [(data, metadata)] = shown
     rows = list(csv.DictReader(io.StringIO(data["text/csv"])))
     assert [(r["picture"], r["height_px"], r["width_px"]) for r in rows] == [
@@ -108,11 +106,67 @@ def test_pictures_publish_size_and_digest(shown: Shown) -> None:
         ({"x": [1, 2], "y": [1]}, ShapeError, "columns of one length"),
         ({"x": [float("nan")]}, ValuesError, "finite"),
         ({"x": [1j]}, ValuesError, "number"),
+        ({"x": [10**5000]}, ValuesError, "4,300 digits"),
+        ({"x": ["\ud800"]}, ValuesError, "text in Unicode"),
+        ({"x": 1}, ShapeError, "^column 'x': expected a sequence, got 1"),
+        ({"x": "text"}, ShapeError, "^column 'x': expected a sequence, got 'text'"),
+        ({1: [1]}, ValuesError, "^name of a column: expected text, got 1"),
+        (None, ShapeError, "^data: expected a mapping of names to columns, got None"),
+        ([1, 2], ShapeError, "^data: expected a mapping of names to columns"),
     ],
 )
 def test_bad_data_are_refused(data: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        call(data=data)
+    for function in (lambda data: call(data=data), figures.csv_text, figures.digest):
+        with pytest.raises(error, match=message):
+            function(data)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("draw", (None, "line")),
+        ("name", (None, "", object(), "line", "fig-", "fig-A", "fig-a--b", "fig-a\n", 5)),
+        ("alt", (None, "", 5, ALT + "\ud800")),
+        ("caption", (None, "", 5)),
+        ("height", (None, 0, -1, "x", float("nan"), float("inf"), True, 0.1, 101)),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(shown: Shown, field: str, values: Any) -> None:
+    for value in values:
+        with pytest.raises(ValuesError, match=rf"^{field}: expected "):
+            call(**{field: value})
+    assert not shown
+
+
+@pytest.mark.parametrize("height", [0.2, 100])
+def test_the_least_and_the_largest_height(shown: Shown, height: float) -> None:
+    call(height=height, draw=lambda figure, data: None)
+    assert len(shown) == 1
+
+
+def test_photographs_are_a_sequence_of_photographs(shown: Shown) -> None:
+    for value in (None, "x", photograph("china")):
+        with pytest.raises(ShapeError, match=r"^photographs: expected a sequence, got "):
+            call(photographs=value)
+    with pytest.raises(ValuesError, match=r"^photographs: expected an instance of Photograph"):
+        call(photographs=["china"])
+    assert not shown
+
+
+@pytest.mark.parametrize("pictures", [None, [], {}, [np.zeros((2, 3, 1), int)], "p"])
+def test_pictures_are_a_mapping(shown: Shown, pictures: Any) -> None:
+    with pytest.raises(ShapeError, match=r"^pictures: expected a mapping of labels to pictures"):
+        figures.show_pictures(pictures, name="fig-p", alt=ALT, caption="P.")
+    with pytest.raises(ValuesError, match=r"^label: expected text, got 5"):
+        figures.show_pictures({5: np.zeros((2, 3, 1), int)}, name="fig-p", alt=ALT, caption="P.")  # type: ignore[dict-item]
+    assert not shown
+
+
+def test_a_label_is_shown_as_it_is_written(shown: Shown) -> None:
+    figures.show_pictures(
+        {"$\\frac": np.zeros((2, 3, 1), int)}, name="fig-p", alt=ALT, caption="P."
+    )
+    assert shown[0][0]["text/csv"].splitlines()[1].startswith("$\\frac,2,3,")
 
 
 @pytest.mark.parametrize("alt", ["A line.", "x" * 301])

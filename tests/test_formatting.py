@@ -97,6 +97,24 @@ def test_what_has_no_agreed_form(value):
         fmt(value)
 
 
+def test_sequences_are_nested_at_most_64_deep():
+    deep, text = 7, "7"
+    for _ in range(64):
+        deep, text = [deep], f"[{text}]"
+    assert fmt(deep) == text
+    inside, holder = [], np.empty(1, object)
+    inside.append(inside)
+    holder[0] = holder
+    endless = [deep]
+    for _ in range(10**5):
+        endless = [endless]
+    for value in ([deep], inside, holder, endless):
+        with pytest.raises(
+            ValuesError, match=r"^value: expected a sequence nested at most 64 deep"
+        ):
+            fmt(value)
+
+
 @pytest.mark.parametrize("digits", [0, -1, 6.0, True, None, "6"])
 def test_digits_are_a_size(digits):
     with pytest.raises(GeometryError, match=r"^digits: expected an integer >= 1"):

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from vitbias.errors import GeometryError
 from vitbias.formula import as_size, exact_quotient, is_symbolic, maximum, minimum
+from vitbias.patches import raw_dim
 
 x, y = sympy.symbols("x y", integer=True)
+p = sympy.Symbol("p", integer=True, positive=True)
 
 
 @pytest.mark.parametrize("value", [x, x + 1, 2 * x, x / y, sympy.Max(0, x - y), sympy.sqrt(x)])
@@ -62,6 +64,38 @@ def test_extrema_of_symbols_and_integers_agree(function, name):
         assert type(function(a, b)) is int
         assert function(x, b).subs(x, a) == larger
     assert function(2**80, 2**80 + 1) == 2**80 + (function is maximum)
+
+
+@pytest.mark.parametrize("function", [maximum, minimum], ids=["max", "min"])
+@pytest.mark.parametrize("value", [None, True, 2.0, float("nan"), "3", x / 2 + 0.5, sympy.I * p])
+def test_extrema_are_of_integers(function, value):
+    for arguments, field in (((value, 3), "first"), ((-3, value), "second")):
+        with pytest.raises(
+            GeometryError, match=rf"^{field}: expected an integer( or a symbol|, got)"
+        ):
+            function(*arguments)
+    assert type(function(np.int8(-5), np.int8(-7))) is int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(sympy.I * p, -p, 1.5 * p, p + sympy.Rational(1, 2), sympy.Symbol("z", zero=True)),
+        *(sympy.Symbol("k", nonpositive=True), sympy.Symbol("m", integer=False)),
+    ],
+)
+def test_symbols_known_to_be_no_size_are_refused(value):
+    with pytest.raises(GeometryError, match=r"^patch: expected an integer >= 1 or a symbol for"):
+        raw_dim(value, 3)
+
+
+@pytest.mark.parametrize("value", [p, p / 2, x - y, sympy.sqrt(x), sympy.Symbol("u")])
+def test_symbols_that_may_be_sizes_are_allowed(value):
+    assert raw_dim(value, 3) == 3 * value**2
+    zero = sympy.Symbol("z", zero=True)
+    assert as_size("width", zero, minimum=0) is zero
+    with pytest.raises(GeometryError, match=r"^width: expected an integer >= 0 or a symbol for"):
+        as_size("width", -p, minimum=0)
 
 
 @given(st.integers(0, 2**80), st.integers(1, 2**40))

@@ -344,6 +344,40 @@ def test_parts_that_are_missing(rng, changes, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"blocks": None}, ShapeError, "blocks: expected a sequence, got None"),
+        ({"blocks": (None,) * 3}, ValuesError, "blocks: expected an instance of BlockWeights"),
+        ({"norm": None}, ShapeError, "norm: expected a sequence, got None"),
+        ({"norm": (np.ones(6),)}, ShapeError, "norm: expected a pair (gain, bias), got 1 parts"),
+        ({"norm1": (np.ones(6),) * 3}, ShapeError, "norm1: expected a pair (gain, bias), got 3"),
+        ({"norm2": ()}, ShapeError, "norm2: expected a pair (gain, bias), got 0 parts"),
+        ({"attention": None}, ValuesError, "weights: expected an instance of HeadWeights"),
+    ],
+)
+def test_parts_of_another_kind(rng, changes, kind, message):
+    model = MODELS["class learned"]
+    picture, weights = example(model, rng)
+    if not hasattr(weights, next(iter(changes))):
+        changes = {"blocks": tuple(replace(block, **changes) for block in weights.blocks)}
+    with pytest.raises(kind) as caught:
+        forward(picture, replace(weights, **changes), model)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("other", [None, "model", Vit, {"image": 6}])
+def test_models_and_weights_of_another_class(rng, other):
+    model = MODELS["class learned"]
+    picture, weights = example(model, rng)
+    with pytest.raises(ValuesError, match=r"^model: expected an instance of Vit, got "):
+        forward(picture, weights, other)
+    with pytest.raises(ValuesError, match=r"^weights: expected an instance of VitWeights, got "):
+        forward(picture, other, model)
+    with pytest.raises(ValuesError, match=r"^model: expected an instance of Vit, got "):
+        initial_weights(other, rng)
+
+
 def test_parts_that_are_too_many(rng):
     model = MODELS["mean none"]
     picture, weights = example(model, rng)

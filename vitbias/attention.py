@@ -1,7 +1,7 @@
 """Softmax attention in floating point, with masks and heads.
 
-Notation: Q (N, d_k), K (M, d_k), V (M, d_v); rows are tokens. S = Q K^T · scale; A = row softmax of S,
-(N, M); the output is A V. Batch and head axes stand in front of the token axis.
+Notation: Q (N, d_k), K (N_k, d_k), V (N_k, d_v); rows are tokens. S = Q K^T · scale; A = row softmax of S,
+(N, N_k); the output is A V. Batch and head axes stand in front of the token axis.
 
 Convention: scale is 1/sqrt(d_k) unless given. A mask is boolean, True where the query of the row may use the
 key of the column; a forbidden score counts as minus infinity, so its weight is exactly 0.
@@ -9,6 +9,7 @@ key of the column; a forbidden score counts as minus infinity, so its weight is 
 Sources: Vaswani et al., NeurIPS 2017 (arXiv:1706.03762), section 3.2; equation 2 of the review.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ from vitbias.errors import (
     Literal,
     ShapeError,
     ValuesError,
+    describe,
+    require_instance,
     require_number,
     require_size,
 )
@@ -75,17 +78,17 @@ def softmax(scores: Any, *, mask: Any = None) -> Array:
 def attend(
     query: Any, key: Any, value: Any, *, mask: Any = None, scale: float | None = None
 ) -> Any:
-    """Output A V, (..., N, d_v), and weights A, (..., N, M), as the pair (output, weights).
+    """Output A V, (..., N, d_v), and weights A, (..., N, N_k), as the pair (output, weights).
 
     Parameters
     ----------
-    query : (..., N, d_k); key : (..., M, d_k); value : (..., M, d_v)
-    mask : (N, M) booleans, True = allowed
+    query : (..., N, d_k); key : (..., N_k, d_k); value : (..., N_k, d_v)
+    mask : (N, N_k) booleans, True = allowed
     scale : factor of the scores; default 1/sqrt(d_k)
 
     Raises
     ------
-    ShapeError : d_k of query and key, M of key and value, or the batch axes do not fit
+    ShapeError : d_k of query and key, N_k of key and value, or the batch axes do not fit
     ValuesError : also for scores beyond the range of floats
     """
     query = require_floats("query", query, "... queries width")
@@ -124,10 +127,11 @@ def multi_head(tokens: Any, weights: HeadWeights, heads: int, *, mask: Any = Non
     Raises
     ------
     GeometryError : d is not divisible by the number of heads
-    ShapeError, ValuesError
+    ShapeError, ValuesError : also for weights that are no ``HeadWeights``
     """
     tokens = require_array("tokens", tokens, "... tokens width")
     width = tokens.shape[-1]
+    weights = require_instance("weights", weights, HeadWeights)
     heads = require_size("heads", heads)
     if width % heads:
         near = ", ".join(str(h) for h in range(1, width + 1) if width % h == 0)
@@ -151,7 +155,10 @@ def affine(field: str, tokens: Any, weight: Any, bias: Any, rows: int) -> Array:
     Raises
     ------
     ShapeError, ValuesError : ``field`` names the weight; also for results beyond the range of floats
+    GeometryError : ``rows`` is no size that an axis can have
     """
+    if require_size("rows", rows) > sys.maxsize:
+        raise GeometryError("rows", expected=f"at most {sys.maxsize}", got=rows)
     tokens = require_array("tokens", tokens, "... width")
     weight = require_floats(field, weight, f"{rows} {tokens.shape[-1]}")
     bias = require_floats(f"{field}_bias", bias, str(rows))
@@ -167,15 +174,19 @@ def require_mask(mask: Any, queries: int, keys: int) -> Array:
     ------
     ShapeError : another shape
     ValuesError : not booleans, or a query that may use no key (its softmax is not defined)
+    GeometryError : ``queries`` or ``keys`` is no size
     """
+    wanted = require_size("queries", queries), require_size("keys", keys)
     array = as_array("mask", mask)
     if array.dtype != bool:
         raise ValuesError(
             "mask", expected="booleans, True = allowed", got=Literal(f"{array.dtype} values")
         )
-    if array.shape != (queries, keys):
+    if array.shape != wanted:
         got = Literal(f"shape {array.shape}")
-        raise ShapeError("mask", expected=f"shape ({queries}, {keys})", got=got)
+        raise ShapeError(
+            "mask", expected=f"shape ({describe(wanted[0])}, {describe(wanted[1])})", got=got
+        )
     empty = np.flatnonzero(~array.any(axis=1))
     if len(empty):
         got = Literal(f"none in row {empty[0]}")

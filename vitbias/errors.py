@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "AmbiguousRankError",
@@ -21,12 +21,15 @@ __all__ = [
     "VitbiasError",
     "describe",
     "require_choice",
+    "require_instance",
     "require_number",
     "require_sequence",
     "require_size",
 ]
 
 SHOWN_CHARACTERS = 80
+
+Kind = TypeVar("Kind")
 
 
 class VitbiasError(ValueError):
@@ -85,6 +88,8 @@ def describe(value: object) -> str:
         text = ascii(value)
     except ValueError:  # Python writes no integer of more than 4,300 digits
         text = "an integer of more than 4,300 digits"
+    except RecursionError:
+        return f"a {type(value).__name__} nested too deeply to be written"
     if len(text) > SHOWN_CHARACTERS:
         text = text[: SHOWN_CHARACTERS - 3] + "..."
     kind = type(value).__name__
@@ -93,8 +98,8 @@ def describe(value: object) -> str:
     )
 
 
-def require_size(field: str, value: object, *, minimum: int = 1) -> int:
-    """``value`` as an int, if it is an integer of at least ``minimum``.
+def require_size(field: str, value: object, *, minimum: int | None = 1) -> int:
+    """``value`` as an int, if it is an integer of at least ``minimum`` (None: any integer).
 
     Booleans and floats are refused, also whole ones: ``224 // 16.0`` is a float, and every
     count that is made from it would be one too.
@@ -103,7 +108,7 @@ def require_size(field: str, value: object, *, minimum: int = 1) -> int:
     ------
     GeometryError : not an integer, or too small
     """
-    expected = f"an integer >= {minimum}"
+    expected = "an integer" if minimum is None else f"an integer >= {minimum}"
     if isinstance(value, bool):
         raise GeometryError(field, expected=expected, got=value)
     try:
@@ -112,9 +117,21 @@ def require_size(field: str, value: object, *, minimum: int = 1) -> int:
         whole = isinstance(value, float) and value.is_integer()
         hint = f"write {value:.0f}" if whole else ""
         raise GeometryError(field, expected=expected, got=value, hint=hint) from None
-    if number < minimum:
+    if minimum is not None and number < minimum:
         raise GeometryError(field, expected=expected, got=number)
     return number
+
+
+def require_instance(field: str, value: object, kind: type[Kind]) -> Kind:
+    """``value``, if it is an instance of ``kind``.
+
+    Raises
+    ------
+    ValuesError : anything else
+    """
+    if not isinstance(value, kind):
+        raise ValuesError(field, expected=f"an instance of {kind.__name__}", got=value)
+    return value
 
 
 def require_number(field: str, value: object) -> float:

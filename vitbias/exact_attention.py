@@ -4,7 +4,7 @@ softmax with base 2 of integer scores is a ratio of integers, so the output is a
 identity either holds or does not. 2^s = e^(s ln 2): the change of base is a change of the scale of the
 scores, which no statement about permutations depends on.
 
-Notation as in ``vitbias.attention``; N queries, M keys. Source: equation 2 of the review.
+Notation as in ``vitbias.attention``; N queries, N_k keys. Source: equation 2 of the review.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ MOST_BITS = 2**20
 
 
 def exact_softmax(scores: Any, *, mask: Any = None) -> Array:
-    """Rows 2^s_j / sum_k 2^s_k over the allowed keys, (N, M) fractions that sum to 1 exactly.
+    """Rows 2^s_j / sum_k 2^s_k over the allowed keys, (N, N_k) fractions that sum to 1 exactly.
 
     Parameters
     ----------
-    scores : (N, M) integers
-    mask : (N, M) booleans, True = allowed; None allows all
+    scores : (N, N_k) integers
+    mask : (N, N_k) booleans, True = allowed; None allows all
 
     Raises
     ------
@@ -46,9 +46,9 @@ def exact_attention(query: Any, key: Any, value: Any, *, mask: Any = None) -> Ar
 
     Parameters
     ----------
-    query : (N, d_k) integers; key : (M, d_k) integers
-    value : (M, d_v) integers or fractions
-    mask : (N, M) booleans, True = allowed; None allows all
+    query : (N, d_k) integers; key : (N_k, d_k) integers
+    value : (N_k, d_v) integers or fractions
+    mask : (N, N_k) booleans, True = allowed; None allows all
 
     Raises
     ------

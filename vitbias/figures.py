@@ -10,15 +10,24 @@ The seven places where a pipeline can put its bias have one hue each, after the 
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from vitbias.arrays import require_array
-from vitbias.errors import Literal, MissingExtraError, ShapeError, ValuesError
+from vitbias.errors import (
+    Literal,
+    MissingExtraError,
+    ShapeError,
+    ValuesError,
+    describe,
+    require_instance,
+    require_number,
+    require_sequence,
+)
 from vitbias.formatting import fmt
 from vitbias.photographs import Photograph
 
@@ -43,6 +52,8 @@ CONTEXT = "#8a9199"
 PICTURE_INK = "#777777"  # legible on a white and on a near-black page
 WIDTH_INCHES = 420 / 72  # 560 px: type keeps a readable size on a phone
 ROUNDED_DIGITS = 6
+NAME = re.compile(r"fig-[a-z0-9]+(-[a-z0-9]+)*")
+HEIGHTS = (0.2, 100.0)  # inches; outside matplotlib warns or fails
 
 STYLE: Any = {
     "svg.fonttype": "path",
@@ -89,13 +100,14 @@ def show(
     name : "fig-…", unique in the book; also the stem of the SVG and CSV files
     alt : what is seen, 30 to 300 characters
     caption : MyST text; first what the figure says, then how to read it, then what it does not show
-    height : inches; the width is 560 px
+    height : inches, 0.2 to 100; the width is 560 px
     photographs : those that the figure is made from; their credits end the caption
 
     Raises
     ------
     ShapeError : columns of different lengths, or none
-    ValuesError : a value that cannot be written, an alternative text too short or too long
+    ValuesError : a value that cannot be written, an alternative text too short or too long, or an argument
+        of another kind
     """
     rounded = _rounded(data)
     _display(draw, rounded, name, alt, caption, height, photographs, "chart")
@@ -107,22 +119,22 @@ def show_pictures(
     name: str,
     alt: str,
     caption: str,
-    columns: int | None = None,
     photographs: Sequence[Photograph] = (),
 ) -> None:
-    """Display labelled 8-bit pictures side by side; the data are their sizes and digests.
+    """Display labelled 8-bit pictures in one row; the data are their sizes and digests.
 
     Parameters
     ----------
     pictures : label to (H, W, 3) or (H, W, 1) values in 0…255
-    columns : pictures in a row; default all
     name, alt, caption, photographs : as for ``show``
 
     Raises
     ------
     ShapeError, ValuesError
     """
-    arrays = {label: _eight_bit(label, picture) for label, picture in pictures.items()}
+    if not isinstance(pictures, Mapping) or not pictures:
+        raise ShapeError("pictures", expected="a mapping of labels to pictures", got=pictures)
+    arrays = {_text("label", label): _eight_bit(label, item) for label, item in pictures.items()}
     data = {
         "picture": list(arrays),
         "height_px": [array.shape[0] for array in arrays.values()],
@@ -130,20 +142,17 @@ def show_pictures(
         "sha256": [sha256(array.tobytes()).hexdigest()[:16] for array in arrays.values()],
     }
     rounded = _rounded(data)
-    across = columns or len(arrays)
-    down = ceil(len(arrays) / across)
 
     def draw(figure: "Figure", _: dict[str, list[Any]]) -> None:
-        panels = figure.subplots(down, across, squeeze=False).ravel()
-        for panel in panels:
+        panels = figure.subplots(1, len(arrays), squeeze=False).ravel()
+        for panel, (label, array) in zip(panels, arrays.items(), strict=True):
             panel.axis("off")
-        for panel, (label, array) in zip(panels, arrays.items(), strict=False):
             panel.imshow(array.squeeze(), cmap="gray", vmin=0, vmax=255, interpolation="none")
-            panel.set_title(label, color=PICTURE_INK)
+            panel.set_title(label, color=PICTURE_INK, parse_math=False)
 
     shapes = [array.shape for array in arrays.values()]
     tallest = max(shape[0] / shape[1] for shape in shapes)
-    height = down * (WIDTH_INCHES / across * tallest + 0.3)
+    height = WIDTH_INCHES / len(arrays) * tallest + 0.3
     _display(draw, rounded, name, alt, caption, height, photographs, "picture")
 
 
@@ -180,14 +189,28 @@ def _display(
     photographs: Sequence[Photograph],
     kind: str,
 ) -> None:
-    if not 30 <= len(alt) <= 300:
+    if not callable(draw):
+        raise ValuesError("draw", expected="a function of a figure and its data", got=draw)
+    if not NAME.fullmatch(_text("name", name)):
+        raise ValuesError(
+            "name", expected="words in a-z and 0-9 after 'fig-', joined by '-'", got=name
+        )
+    _text("caption", caption)
+    if not 30 <= len(_text("alt", alt)) <= 300:
         got = Literal(f"{len(alt)} characters")
         raise ValuesError("alt", expected="30 to 300 characters that say what is seen", got=got)
+    low, high = HEIGHTS
+    if not low <= require_number("height", height) <= high:
+        raise ValuesError("height", expected=f"{low:g} to {high:g} inches", got=height)
+    sources = [
+        require_instance("photographs", item, Photograph)
+        for item in require_sequence("photographs", photographs)
+    ]
     try:
         from IPython.display import display
     except ImportError:
         raise _missing("IPython") from None
-    credit = " ".join(photograph.credit for photograph in photographs)
+    credit = " ".join(photograph.credit for photograph in sources)
     display(  # type: ignore[no-untyped-call]
         {
             "image/svg+xml": _svg(draw, data, height),
@@ -226,7 +249,14 @@ def _svg(
 
 
 def _rounded(data: Data) -> dict[str, list[Any]]:
-    columns = {name: [_value(item) for item in column] for name, column in data.items()}
+    if not isinstance(data, Mapping):
+        raise ShapeError("data", expected="a mapping of names to columns", got=data)
+    columns = {
+        _text("name of a column", name): [
+            _value(item) for item in require_sequence(f"column {describe(name)}", column)
+        ]
+        for name, column in data.items()
+    }
     lengths = {name: len(column) for name, column in columns.items()}
     if not columns or len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise ShapeError("data", expected="columns of one length, at least 1", got=lengths)
@@ -235,21 +265,34 @@ def _rounded(data: Data) -> dict[str, list[Any]]:
 
 def _value(item: Any) -> Any:
     """Numbers as Python numbers, floats rounded to what is printed; anything else as text."""
-    if hasattr(item, "item"):
-        item = item.item()
+    if hasattr(item, "tolist"):
+        item = item.tolist()
+    text = fmt(item, ROUNDED_DIGITS)  # refuses what cannot be written
     if isinstance(item, float):
-        return float(fmt(item, ROUNDED_DIGITS))
-    return item if isinstance(item, int | str) else fmt(item)
+        return float(text)
+    return item if isinstance(item, int) else _text("value", text, empty=True)
+
+
+def _text(field: str, value: Any, *, empty: bool = False) -> str:
+    """``value``, if it is text that can be stored as UTF-8."""
+    if isinstance(value, str) and (empty or value.strip()):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValuesError(field, expected="text in Unicode", got=value) from None
+        return value
+    raise ValuesError(field, expected="text", got=value)
 
 
 def _eight_bit(label: str, picture: Any) -> Any:
-    array = require_array(label, picture, "height width channels")
+    field = f"picture {describe(label)}"
+    array = require_array(field, picture, "height width channels")
     if array.shape[2] not in (1, 3):
         got = Literal(f"{array.shape[2]} channels")
-        raise ShapeError(label, expected="1 or 3 channels", got=got)
+        raise ShapeError(field, expected="1 or 3 channels", got=got)
     if array.dtype.kind == "f" or array.min() < 0 or array.max() > 255:
         got = Literal(f"{array.dtype} values from {array.min()} to {array.max()}")
-        raise ValuesError(label, expected="integers in 0 to 255", got=got)
+        raise ValuesError(field, expected="integers in 0 to 255", got=got)
     return np.ascontiguousarray(array, dtype=np.uint8)
 
 

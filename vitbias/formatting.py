@@ -22,6 +22,7 @@ from vitbias.errors import (
 __all__ = ["below", "fmt", "table"]
 
 MOST_DIGITS = 12
+MOST_NESTED = 64  # axes that an array can have
 
 
 def fmt(value: Any, digits: int = 6) -> str:
@@ -36,32 +37,14 @@ def fmt(value: Any, digits: int = 6) -> str:
 
     Raises
     ------
-    ValuesError : NaN, infinity, an integer of more than 4,300 digits (Python writes none), or a kind of
-        value that has no agreed form
+    ValuesError : NaN, infinity, an integer of more than 4,300 digits (Python writes none), a sequence that
+        contains itself or is nested more than 64 deep, or a kind of value that has no agreed form
     GeometryError : ``digits`` is not an integer >= 1
     """
     digits = require_size("digits", digits)
     if digits > MOST_DIGITS:
         raise ValuesError("digits", expected=f"at most {MOST_DIGITS}", got=digits)
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, str | bool):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(fmt(item, digits) for item in value) + "]"
-    if getattr(value, "is_Rational", False):
-        value = Fraction(int(value.p), int(value.q))
-    if isinstance(value, int):
-        return _grouped(value)
-    if isinstance(value, Fraction):
-        over = f"/{_grouped(value.denominator)}" if value.denominator != 1 else ""
-        return _grouped(value.numerator) + over
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise ValuesError("value", expected="a finite number", got=value)
-        text = f"{value:.{digits}g}"
-        return "0" if float(text) == 0 else text
-    raise ValuesError("value", expected="a number, text, or a sequence of them", got=value)
+    return _text(value, digits, 0)
 
 
 def below(value: float, bound: float) -> str:
@@ -119,6 +102,31 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 6)
         for row in cells
     )
     return "\n".join(lines)
+
+
+def _text(value: Any, digits: int, depth: int) -> str:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, str | bool):
+        return str(value)
+    if isinstance(value, list | tuple):
+        if depth >= MOST_NESTED:
+            expected = f"a sequence nested at most {MOST_NESTED} deep"
+            raise ValuesError("value", expected=expected, got=value)
+        return "[" + ", ".join(_text(item, digits, depth + 1) for item in value) + "]"
+    if getattr(value, "is_Rational", False):
+        value = Fraction(int(value.p), int(value.q))
+    if isinstance(value, int):
+        return _grouped(value)
+    if isinstance(value, Fraction):
+        over = f"/{_grouped(value.denominator)}" if value.denominator != 1 else ""
+        return _grouped(value.numerator) + over
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise ValuesError("value", expected="a finite number", got=value)
+        text = f"{value:.{digits}g}"
+        return "0" if float(text) == 0 else text
+    raise ValuesError("value", expected="a number, text, or a sequence of them", got=value)
 
 
 def _grouped(number: int) -> str:

@@ -25,13 +25,33 @@ def is_symbolic(*values: Any) -> bool:
     )
 
 
-def as_size(field: str, value: Any, *, minimum: int = 1) -> Any:
-    """A symbol as it is; anything else through ``require_size``."""
-    return value if is_symbolic(value) else require_size(field, value, minimum=minimum)
+def as_size(field: str, value: Any, *, minimum: int | None = 1) -> Any:
+    """A symbol as it is; anything else through ``require_size``.
+
+    A symbol is refused where its assumptions rule the size out; what they leave open is allowed.
+
+    Raises
+    ------
+    GeometryError : not an integer, or less than ``minimum`` (None: any integer)
+    """
+    if not is_symbolic(value):
+        return require_size(field, value, minimum=minimum)
+    too_small = minimum is not None and (value - minimum).is_negative
+    # sympy leaves open whether 1.5·n is an integer; a size is never written with a float
+    if value.is_integer is False or too_small or any(atom.is_Float for atom in value.atoms()):
+        expected = "an integer" if minimum is None else f"an integer >= {minimum}"
+        raise GeometryError(field, expected=f"{expected} or a symbol for one", got=value)
+    return value
 
 
 def maximum(first: Any, second: Any) -> Any:
-    """max(first, second); ``sympy.Max`` when a symbol is among them."""
+    """max(first, second) of integers of any sign; ``sympy.Max`` when a symbol is among them.
+
+    Raises
+    ------
+    GeometryError : neither an integer nor a symbol for one
+    """
+    first, second = as_size("first", first, minimum=None), as_size("second", second, minimum=None)
     if is_symbolic(first, second):
         from sympy import Max
 
@@ -40,7 +60,13 @@ def maximum(first: Any, second: Any) -> Any:
 
 
 def minimum(first: Any, second: Any) -> Any:
-    """min(first, second); ``sympy.Min`` when a symbol is among them."""
+    """min(first, second) of integers of any sign; ``sympy.Min`` when a symbol is among them.
+
+    Raises
+    ------
+    GeometryError : neither an integer nor a symbol for one
+    """
+    first, second = as_size("first", first, minimum=None), as_size("second", second, minimum=None)
     if is_symbolic(first, second):
         from sympy import Min
 

@@ -88,7 +88,7 @@ def numerical_rank(weight: Any, *, rtol: float | None = None) -> RankReport:
     """Rank of a float matrix by its singular values, with tolerance and gap.
 
     rank = #{s_i > tolerance}, tolerance = rtol · s_1; rtol defaults to max(d, D) times the machine
-    epsilon of the matrix's type, the bound on the rounding of the singular values.
+    epsilon of the matrix's type, a customary bound on the rounding of the singular values.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def collide(
     high: int = 255,
     steps: int = 20,
 ) -> PatchCollisions:
-    """Patches with the same integer tokens that look as much like ``targets`` as the range allows.
+    """Patches with the same integer tokens that come close to ``targets``.
 
     For each patch x with target t a lattice vector near r·(t - x) is added (Babai's), for the largest
     r of 1, 1 - 1/steps, …, 0 that keeps all values in low…high (r = 0 always does: x itself).

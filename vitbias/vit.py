@@ -29,7 +29,9 @@ from vitbias.errors import (
     ValuesError,
     describe,
     require_choice,
+    require_instance,
     require_number,
+    require_sequence,
     require_size,
 )
 from vitbias.formula import exact_quotient
@@ -106,15 +108,19 @@ class VitWeights:
 
 
 def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0) -> VitWeights:
-    """Random weights, float64: entries normal with variance scale²/fan-in, tables with variance 1/d.
+    """Random weights, float64, all normal.
+
+    Matrices have variance scale²/fan-in; biases and the class token scale²/length; gains are 1 plus such a
+    vector; the table of positions has variance 1/d at every scale.
 
     Not any release's initialisation: large enough that every part of the model matters at once, so that a
     test which ignores a part fails.
 
     Raises
     ------
-    ValuesError : ``scale`` is not a finite number >= 0, or ``rng`` no generator
+    ValuesError : ``scale`` is not a finite number >= 0, ``rng`` no generator, or ``model`` no ``Vit``
     """
+    model = require_instance("model", model, Vit)
     if not isinstance(rng, np.random.Generator):
         raise ValuesError("rng", expected="a numpy.random.Generator", got=rng)
     scale = require_number("scale", scale)
@@ -167,7 +173,8 @@ def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict
     Raises
     ------
     ShapeError : pictures or weights do not have the model's sizes
-    ValuesError : also when an intermediate leaves the range of floats
+    ValuesError : also when weights, blocks or model are of another class, and when an intermediate leaves
+        the range of floats
     """
     _require_parts(weights, model)
     side = model.image
@@ -185,7 +192,7 @@ def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict
     trace["tokens"] = tokens
     for number, block in enumerate(weights.blocks, start=1):
         tokens = _block(tokens, block, model, f"block {number}", trace)
-    tokens = trace["norm"] = layer_norm(tokens, *weights.norm)
+    tokens = trace["norm"] = layer_norm(tokens, *_pair("norm", weights.norm))
     first_only = model.read_out == "class"
     read = trace["read_out"] = tokens[..., 0, :] if first_only else tokens.mean(axis=-2)
     return affine("head", read, weights.head, weights.head_bias, model.classes), trace
@@ -236,25 +243,39 @@ _erf = np.vectorize(erf, otypes=[np.float64])
 
 def _require_parts(weights: VitWeights, model: Vit) -> None:
     """Parts that are there or not, as the model says: read-out, positions, depth."""
+    weights = require_instance("weights", weights, VitWeights)
+    model = require_instance("model", model, Vit)
     for name, part, wanted, rule in (
         ("class_token", weights.class_token, model.read_out == "class", "read-out 'class'"),
         ("position", weights.position, model.position == "learned", "learned positions"),
     ):
         if (part is not None) != wanted:
             raise ShapeError(name, expected=f"an array with {rule}, else None", got=part)
-    if len(weights.blocks) != model.depth:
-        got = Literal(f"{len(weights.blocks)} blocks")
-        raise ShapeError("blocks", expected=f"{model.depth}, the depth", got=got)
+    blocks = require_sequence("blocks", weights.blocks)
+    for block in blocks:
+        require_instance("blocks", block, BlockWeights)
+    if len(blocks) != model.depth:
+        got = Literal(f"{len(blocks)} blocks")
+        raise ShapeError("blocks", expected=f"{describe(model.depth)}, the depth", got=got)
+
+
+def _pair(name: str, parts: Any) -> tuple[Any, Any]:
+    parts = require_sequence(name, parts)
+    if len(parts) != 2:
+        got = Literal(f"{len(parts)} parts")
+        raise ShapeError(name, expected="a pair (gain, bias)", got=got)
+    gain, bias = parts
+    return gain, bias
 
 
 def _block(
     tokens: Array, block: BlockWeights, model: Vit, name: str, trace: dict[str, Array]
 ) -> Array:
-    normed = trace[f"{name} norm1"] = layer_norm(tokens, *block.norm1)
+    normed = trace[f"{name} norm1"] = layer_norm(tokens, *_pair("norm1", block.norm1))
     mixed, shares = multi_head(normed, block.attention, model.heads)
     trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
     tokens = trace[f"{name} middle"] = tokens + mixed
-    normed = trace[f"{name} norm2"] = layer_norm(tokens, *block.norm2)
+    normed = trace[f"{name} norm2"] = layer_norm(tokens, *_pair("norm2", block.norm2))
     hidden = model.mlp_ratio * model.width
     raised = gelu(affine("up", normed, block.up, block.up_bias, hidden))
     trace[f"{name} mlp"] = affine("down", raised, block.down, block.down_bias, model.width)
