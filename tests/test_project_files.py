@@ -89,8 +89,9 @@ def test_readme_names_only_targets_that_exist():
 
 def test_files_that_the_readme_links_exist():
     links = re.findall(r"\]\(([^)]+)\)", read("README.md"))
-    assert links
-    for link in links:
+    local = [link for link in links if not link.startswith("https://")]
+    assert len(local) >= 5
+    for link in local:
         assert (ROOT / link).is_file(), link
 
 
