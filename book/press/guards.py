@@ -16,6 +16,7 @@ from nbformat.validator import iter_validate
 from press.drawings import drawing_faults, without_pictures
 from press.evidence import COMPARED, asserts, claim_faults, comment_faults
 from press.normal_form import Figure, Notebook, figures_of, normalise, text
+from vitbias.figures import NAME as FIGURE_NAME
 
 __all__ = ["clashes", "violations"]
 
@@ -28,7 +29,6 @@ TAGS = {"hide-cell", "hide-input", "hide-output", "remove-input"}
 RICHER = {"image/svg+xml", "text/latex", "text/markdown"}
 OUTPUT_TYPES = COMPARED | {"image/svg+xml"}
 KINDS = {"chart", "picture"}
-FIGURE_NAME = re.compile(r"fig-[a-z0-9]+(-[a-z0-9]+)*")
 NBVAL = re.compile(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE\w*)")
 FLOAT = re.compile(r"[\d,]*\.\d+")
 SCRIPT = re.compile(r"<\s*(script|iframe|object|embed)\b|javascript:", re.IGNORECASE)
