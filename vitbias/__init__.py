@@ -16,6 +16,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     exact_attention  the same in rational arithmetic
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -47,6 +48,7 @@ __all__ = [
     "photographs",
     "symmetry",
     "vit",
+    "windows",
 ]
 
 
