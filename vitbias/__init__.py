@@ -14,6 +14,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
+    counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     windows          window attention: partition, shift, masks, counts of pairs
@@ -37,6 +38,7 @@ __all__ = [
     "attention",
     "cards",
     "claims",
+    "counts",
     "errors",
     "exact_attention",
     "figures",
