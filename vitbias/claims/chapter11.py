@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb, prod
 
 import numpy as np
@@ -124,7 +124,7 @@ def _coverage_and_selection() -> Evidence:
         formula = sum(1 - tail**tries for tail in tails) / trials
         hold(mean == formula, f"best of {tries}: {mean}, {formula}")
         gains.append(mean - p)
-    hold(gains[0] == 0 and all(a < b for a, b in zip(gains, gains[1:], strict=False)), f"{gains}")
+    hold(gains[0] == 0 and all(a < b for a, b in pairwise(gains)), f"{gains}")
     return {"least coverage": fmt(float(least), 4), "gains of the best of 1 to 4": fmt(gains)}
 
 
