@@ -18,6 +18,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     readers       where a description comes from: the catalogue of published models
     photographs   the two photographs that the book works on
@@ -53,6 +54,7 @@ __all__ = [
     "readers",
     "symmetry",
     "vit",
+    "windows",
 ]
 
 
