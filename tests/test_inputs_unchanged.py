@@ -14,6 +14,7 @@ import sympy
 from vitbias import (
     arrays,
     attention,
+    automorphisms,
     errors,
     exact_attention,
     formatting,
@@ -21,14 +22,15 @@ from vitbias import (
     interface,
     lattice,
     patches,
+    positions,
     symmetry,
     vit,
 )
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit),
+    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
+    *(interface, lattice, patches, positions, symmetry, vit),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -53,6 +55,7 @@ CALLS = {
     attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
     attention.require_mask: dict(mask=MASK, queries=5, keys=5),
     attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    automorphisms.automorphisms: dict(matrix=MASK),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -90,6 +93,14 @@ CALLS = {
     patches.raw_dim: dict(patch=2, channels=3),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    positions.learned_table: dict(tokens=3, width=2, scale=0.5, rng=RNG),
+    positions.relative_bias: dict(table=REAL[:, :2], height=1, width=3),
+    positions.relative_index: dict(height=2, width=3),
+    positions.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
+    positions.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
+    positions.row_column_table: dict(rows=REAL, columns=WHOLE),
+    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
+    positions.sine_cosine_table: dict(height=2, width_tokens=3, width=8, temperature=100.0),
     symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),

@@ -16,6 +16,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     exact_attention  the same in rational arithmetic
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    automorphisms    the permutations that leave a matrix as it is
+    positions        tables of positions, relative biases, and resizing
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "arrays",
     "attention",
+    "automorphisms",
     "cards",
     "claims",
     "errors",
@@ -45,6 +48,7 @@ __all__ = [
     "lattice",
     "patches",
     "photographs",
+    "positions",
     "symmetry",
     "vit",
 ]
