@@ -258,6 +258,12 @@ def test_which_round_trips_lose_nothing(method):
             assert lossless == wanted, (old, new)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_published_sizes_have_full_rank(method):
+    for new in (7, 16, 24, 27, 32, 42):
+        assert exact_rank(resize_operator(14, new, method)).rank == min(14, new)
+
+
 TABLE = np.ones((17, 2))
 
 
@@ -300,9 +306,9 @@ TABLE = np.ones((17, 2))
             ValuesError,
             "table: expected values far from the limit of floats",
         ),
-        (lambda: relative_index(0, 2), GeometryError, "height: expected an integer >= 1, got 0"),
-        (lambda: relative_index(2, 2.0), GeometryError, "width: expected an integer >= 1"),
-        (lambda: relative_index(64, 65), GeometryError, "height x width: expected at most 4,096"),
+        (lambda: relative_index(0, 2), GeometryError, "rows: expected an integer >= 1, got 0"),
+        (lambda: relative_index(2, 2.0), GeometryError, "columns: expected an integer >= 1"),
+        (lambda: relative_index(64, 65), GeometryError, "rows x columns: expected at most 4,096"),
         (
             lambda: relative_bias(np.ones((9, 1)), 2, 2, torus=True),
             ShapeError,
@@ -316,7 +322,11 @@ TABLE = np.ones((17, 2))
             ValuesError,
             "temperature: expected a number >= 1, got 0.5",
         ),
-        (lambda: row_column_table(np.ones(3), np.ones((2, 2))), ShapeError, "rows: expected axes"),
+        (
+            lambda: row_column_table(np.ones(3), np.ones((2, 2))),
+            ShapeError,
+            "by_row: expected axes",
+        ),
         (
             lambda: learned_table(2**20, 2**20, np.random.default_rng(1)),
             GeometryError,

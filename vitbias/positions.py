@@ -1,14 +1,14 @@
 """Position signals: tables, relative biases, and the operators that resize a table.
 
-Notation: a grid of h x w tokens, N = hw, numbered row by row; g side of a square grid; d width. A table is
-added to the tokens, (N, d); a bias is added to the scores, (heads, N, N).
+Notation: N tokens on a grid of rows and columns, numbered row by row; g side of a square grid; d width. A
+table is added to the tokens, (N, d); a bias is added to the scores, (heads, N, N).
 
 Conventions
     sine-cosine   frequencies 10000^(-k/m), k = 0…m-1, where m is d/2 on a line and d/4 on a grid; all sines
                   stand before all cosines. On a grid the first half of the width belongs to the column, the
                   second to the row: MAE's order. MoCo-v3's code has the two exchanged on square grids.
-    relative      offset = query - key, rows slowest: (Δrow + h - 1)(2w - 1) + Δcolumn + w - 1, as in Swin.
-                  On a torus offsets are taken modulo h and w: h·w entries, not (2h - 1)(2w - 1).
+    relative      offset = query - key, row offsets slowest, from the most negative one, as in Swin. On a
+                  torus offsets are taken modulo the sides: N entries, not (2 rows - 1)(2 columns - 1).
     resizing      new = U old along each axis. Align-corners: new slot j reads the old axis at
                   j(old - 1)/(new - 1). Half-pixel: at (j + 1/2)·old/new - 1/2; nodes beyond the border are
                   the border's. Cubic is Keys' kernel with a = -3/4, except antialiased: there a = -1/2, the
@@ -82,24 +82,22 @@ def learned_table(tokens: int, width: int, rng: np.random.Generator, *, scale: f
     return rng.standard_normal((tokens, width)) * scale
 
 
-def row_column_table(rows: Any, columns: Any) -> Array:
-    """p[iw + j] = (rows[i], columns[j]) side by side, (hw, d_1 + d_2).
+def row_column_table(by_row: Any, by_column: Any) -> Array:
+    """The token in row i and column j gets (by_row[i], by_column[j]) side by side, (N, d_1 + d_2).
 
     Parameters
     ----------
-    rows : (h, d_1); columns : (w, d_2)
+    by_row : (rows, d_1); by_column : (columns, d_2)
 
     Raises
     ------
     GeometryError, ShapeError, ValuesError
     """
-    rows, columns = (
-        _numbers(field, value, "tokens width")
-        for field, value in (("rows", rows), ("columns", columns))
-    )
-    height, width = len(rows), len(columns)
-    _table_shape(height * width, rows.shape[1] + columns.shape[1])
-    return np.concatenate([rows.repeat(width, axis=0), np.tile(columns, (height, 1))], axis=1)
+    by_row = _numbers("by_row", by_row, "rows width")
+    by_column = _numbers("by_column", by_column, "columns width")
+    rows, columns = len(by_row), len(by_column)
+    _table_shape(rows * columns, by_row.shape[1] + by_column.shape[1])
+    return np.concatenate([by_row.repeat(columns, axis=0), np.tile(by_column, (rows, 1))], axis=1)
 
 
 def sine_cosine_line(tokens: int, width: int, *, temperature: float = 10_000) -> Array:
@@ -119,17 +117,15 @@ def sine_cosine_line(tokens: int, width: int, *, temperature: float = 10_000) ->
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
-def sine_cosine_table(
-    height: int, width_tokens: int, width: int, *, temperature: float = 10_000
-) -> Array:
-    """p[iw + j] = (line[j], line[i]), (hw, d), from lines of width d/2: column first, then row.
+def sine_cosine_table(rows: int, columns: int, width: int, *, temperature: float = 10_000) -> Array:
+    """The token in row i and column j gets (line[j], line[i]), (N, d), from lines of width d/2.
 
     Raises
     ------
     GeometryError : d is no multiple of 4
     ValuesError : as ``sine_cosine_line``
     """
-    rows, columns = require_size("height", height), require_size("width_tokens", width_tokens)
+    rows, columns = require_size("rows", rows), require_size("columns", columns)
     _, width = _table_shape(rows * columns, width)
     half = 2 * exact_quotient("width", width, 4)
     by_row = sine_cosine_line(rows, half, temperature=temperature)
@@ -137,8 +133,11 @@ def sine_cosine_table(
     return np.roll(row_column_table(by_row, by_column), half, axis=1)
 
 
-def relative_index(height: int, width: int, *, torus: bool = False) -> Array:
+def relative_index(rows: int, columns: int, *, torus: bool = False) -> Array:
     """Which entry of the bias table belongs to query i and key j, (N, N) integers; N at most 4,096.
+
+    (Δrow + rows - 1)(2 columns - 1) + Δcolumn + columns - 1, with Δ the place of the query minus that of the
+    key; on a torus (Δrow mod rows)·columns + (Δcolumn mod columns).
 
     >>> relative_index(1, 3)
     array([[2, 1, 0],
@@ -149,30 +148,30 @@ def relative_index(height: int, width: int, *, torus: bool = False) -> Array:
     ------
     GeometryError
     """
-    height, width = require_size("height", height), require_size("width", width)
-    if height * width > MOST_PAIRED_TOKENS:
+    rows, columns = require_size("rows", rows), require_size("columns", columns)
+    if rows * columns > MOST_PAIRED_TOKENS:
         expected = f"at most {MOST_PAIRED_TOKENS:,} tokens, for a number for each pair"
-        raise GeometryError("height x width", expected=expected, got=height * width)
-    row, column = np.divmod(np.arange(height * width), width)
+        raise GeometryError("rows x columns", expected=expected, got=rows * columns)
+    row, column = np.divmod(np.arange(rows * columns), columns)
     down, right = row[:, None] - row[None, :], column[:, None] - column[None, :]
     if torus:
-        return np.asarray(down % height * width + right % width)
-    return np.asarray((down + height - 1) * (2 * width - 1) + right + width - 1)
+        return np.asarray(down % rows * columns + right % columns)
+    return np.asarray((down + rows - 1) * (2 * columns - 1) + right + columns - 1)
 
 
-def relative_bias(table: Any, height: int, width: int, *, torus: bool = False) -> Array:
-    """B[head, i, j] = table[index(i, j), head], (heads, N, N), in the type of the table.
+def relative_bias(table: Any, rows: int, columns: int, *, torus: bool = False) -> Array:
+    """B[head, i, j] = table[index[i, j], head], (heads, N, N), in the type of the table.
 
     Parameters
     ----------
-    table : ((2h - 1)(2w - 1), heads), on a torus (hw, heads); numbers or fractions
+    table : ((2 rows - 1)(2 columns - 1), heads), on a torus (N, heads); numbers or fractions
 
     Raises
     ------
     ShapeError : a table with another number of rows
     GeometryError, ValuesError
     """
-    index = relative_index(height, width, torus=torus)
+    index = relative_index(rows, columns, torus=torus)
     table = _numbers("table", table, "offsets heads")
     offsets = int(index.max()) + 1  # the largest offset, first to last, occurs
     if len(table) != offsets:

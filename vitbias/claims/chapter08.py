@@ -42,19 +42,19 @@ PUBLISHED_RESIZING = {
 def token_change(pixels: np.ndarray, patch: int, shift: int) -> tuple[float, float]:
     """Squared change of the patches under a circular shift to the right: slot by slot, and at best.
 
-    "At best" allows a move by whole patches to the left or right afterwards. The unit is the mean squared
-    distance of two patches of the picture, over all ordered pairs.
+    "At best" moves the new patches back by whole slots, to the nearest on either side. The unit is the mean
+    squared distance of two patches of the picture, over all ordered pairs.
     """
-    before = patchify(pixels.astype(int), patch)
-    count = len(before)
+    pixels = pixels.astype(int)
+    before, after = (patchify(np.roll(pixels, step, axis=1), patch) for step in (0, shift))
+    count, columns = len(before), pixels.shape[1] // patch
     pairs = 2 * int(count * (before**2).sum() - (before.sum(axis=0) ** 2).sum())
 
-    def change(step: int) -> float:
-        after = patchify(np.roll(pixels.astype(int), step, axis=1), patch)
-        return count * int(((after - before) ** 2).sum()) / pairs
+    def change(back: int) -> float:
+        rows = np.roll(after.reshape(-1, columns, after.shape[1]), -back, axis=1)
+        return count * int(((rows.reshape(before.shape) - before) ** 2).sum()) / pairs
 
-    # the picture wraps round, so moving back after the shift is a smaller shift
-    return change(shift), min(change(shift % patch), change(shift % patch - patch))
+    return change(0), min(change(shift // patch), change(shift // patch + 1))
 
 
 def _slots() -> Evidence:
@@ -344,10 +344,10 @@ CLAIMS = (
     ),
     _record(
         id="T11",
-        statement="Resizing has full rank for one axis; up and down again is rarely the identity.",
+        statement="Linear resizing of a position table has full rank: enlarging keeps all, shrinking not.",
         tier="exact",
-        assumptions=("rank: sizes that were checked", "no antialiasing for the round trips"),
-        fails_when="the new samples hit all old ones: corners aligned at 27, or an odd factor",
+        assumptions=("linear kernels; cubic ones at the sizes checked", "no training in between"),
+        fails_when="the released way back is used: it undoes an enlargement at lucky sizes only",
         evidence=_round_trips,
     ),
     _record(
