@@ -77,7 +77,7 @@ def automorphisms(matrix: Any) -> Automorphisms:
 
 
 def _colours(matrix: Any) -> Array:
-    """Integers that are equal where both M[i, j] and M[j, i] are."""
+    """Integers that are equal where the entries of M are."""
     array = as_array("matrix", matrix)
     if array.dtype.kind == "b":
         array = array.astype(int)
@@ -89,9 +89,7 @@ def _colours(matrix: Any) -> Array:
         raise ShapeError("matrix", expected="as many rows as columns", got=got)
     if points > MOST_POINTS:
         raise GeometryError("matrix", expected=f"at most {MOST_POINTS} points", got=points)
-    one = np.unique(array, return_inverse=True)[1].reshape(points, points)
-    both = one * points**2 + one.T
-    return np.asarray(np.unique(both, return_inverse=True)[1].reshape(points, points))
+    return np.asarray(np.unique(array, return_inverse=True)[1].reshape(points, points))
 
 
 def _alike(colours: Array) -> Array:
@@ -102,10 +100,10 @@ def _alike(colours: Array) -> Array:
 
 
 def _sent(colours: Array, allowed: Array, point: int, image: int) -> Array:
-    """What is still allowed when ``point`` goes to ``image``."""
+    """What is still allowed when ``point`` goes to ``image``, which must itself be allowed."""
     left: Array = allowed & (colours[point][:, None] == colours[image][None, :])
     left[point, :] = left[:, image] = False
-    left[point, image] = allowed[point, image]
+    left[point, image] = True
     return left
 
 
