@@ -18,6 +18,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    automorphisms    the permutations that leave a matrix as it is
+    positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     readers       where a description comes from: the catalogue of published models
@@ -39,6 +41,7 @@ __all__ = [
     "architecture",
     "arrays",
     "attention",
+    "automorphisms",
     "cards",
     "claims",
     "counts",
@@ -52,6 +55,7 @@ __all__ = [
     "patches",
     "photographs",
     "readers",
+    "positions",
     "symmetry",
     "vit",
     "windows",
