@@ -14,8 +14,10 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
+    counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -36,6 +38,7 @@ __all__ = [
     "attention",
     "cards",
     "claims",
+    "counts",
     "errors",
     "exact_attention",
     "figures",
@@ -47,6 +50,7 @@ __all__ = [
     "photographs",
     "symmetry",
     "vit",
+    "windows",
 ]
 
 
