@@ -18,9 +18,12 @@ from vitbias import (
     exact_attention,
     formatting,
     formula,
+    hierarchy,
     interface,
     lattice,
     patches,
+    patterns,
+    reach,
     symmetry,
     vit,
     windows,
@@ -29,7 +32,7 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit, windows),
+    *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -39,6 +42,7 @@ WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
+STAGES = hierarchy.stage_table(8, 2, 3, (2, 1), 2)
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
@@ -71,6 +75,14 @@ CALLS = {
     formula.is_symbolic: dict(values=REAL),
     formula.maximum: dict(first=2, second=3),
     formula.minimum: dict(first=2, second=3),
+    hierarchy.fields: dict(rows=STAGES, shifted=False),
+    hierarchy.global_block: dict(rows=STAGES, shifted=False),
+    hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
+    hierarchy.merging_mask: dict(height=4, width=6),
+    hierarchy.merging_nullity: dict(width=3),
+    hierarchy.stage_table: dict(
+        image_px=(8, 12), patch_px=2, width=3, depths=(1, 2), window=2, border="pad"
+    ),
     interface.collision: dict(weight=ROW, patch=np.array([9, 8, 7]), low=0, high=255),
     interface.exact_rank: dict(weight=REAL),
     interface.integer_rows: dict(weight=REAL),
@@ -91,6 +103,19 @@ CALLS = {
     patches.raw_dim: dict(patch=2, channels=3),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    patterns.axial_mask: dict(height=2, width=3),
+    patterns.causal_mask: dict(tokens=5),
+    patterns.dilated_mask: dict(height=2, width=3, step=2),
+    patterns.local_mask: dict(height=2, width=3, radius=1),
+    patterns.with_hubs: dict(mask=MASK, hubs=2),
+    reach.compose: dict(masks=np.array([MASK, MASK])),
+    reach.depth: dict(masks=np.array([MASK, MASK.T])),
+    reach.frontier: dict(masks=np.array([MASK, MASK.T]), token=2),
+    reach.grid_depth: dict(height=8, width=6, window=3, shift=1, first="shifted", border="ragged"),
+    reach.line_depth: dict(side=8, window=3, shift=1, first="shifted", border="ragged"),
+    reach.line_reach: dict(labels=np.array([[0, 0, 1, 1, 2], [5, 3, 3, 4, 4]])),
+    reach.path_counts: dict(masks=np.array([MASK, MASK.T])),
+    reach.shifted_depth: dict(side=8, window=3, shift=1, first="shifted"),
     symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),

@@ -18,8 +18,9 @@ GRIDS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
 @given(GRIDS)
 def test_every_pair(sizes):
     height, width, n = sizes
-    axial, dilated, local = axial_mask(height, width), *(
-        make(height, width, n) for make in (dilated_mask, local_mask)
+    axial, dilated, local = (
+        axial_mask(height, width),
+        *(make(height, width, n) for make in (dilated_mask, local_mask)),
     )
     places = list(product(range(height), range(width)))
     for (i, (a, b)), (j, (c, d)) in product(enumerate(places), repeat=2):
@@ -45,9 +46,11 @@ def test_depths_of_patterns():
     assert depth([local_mask(3, 5, 0)]) is None
 
 
-@pytest.mark.parametrize(("side", "window", "blocks"), [(6, 3, 2), (9, 3, 2), (12, 3, 4)])
+@pytest.mark.parametrize(
+    ("side", "window", "blocks"), [(6, 3, 2), (9, 3, 2), (12, 3, 3), (20, 4, 3), (8, 2, None)]
+)
 def test_windows_and_their_dilated_complement(side, window, blocks):
-    """Two blocks exactly if a window holds a token of every other window's kind, w >= g/w."""
+    """Two blocks exactly if w >= g/w; never if the steps fit into the windows."""
     masks = [attention_mask(side, side, window), dilated_mask(side, side, side // window)]
     assert depth(masks) == blocks
     assert (blocks == 2) == (window >= side // window)

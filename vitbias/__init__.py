@@ -18,6 +18,9 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     windows          window attention: partition, shift, masks, counts of pairs
+    patterns         axial, dilated, local and causal masks, and hub tokens
+    reach            what a token can depend on after some blocks
+    hierarchy        patch merging, the stages it makes, and reach across them
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -44,10 +47,13 @@ __all__ = [
     "figures",
     "formatting",
     "formula",
+    "hierarchy",
     "interface",
     "lattice",
     "patches",
+    "patterns",
     "photographs",
+    "reach",
     "symmetry",
     "vit",
     "windows",

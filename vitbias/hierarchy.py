@@ -128,7 +128,7 @@ def merging_mask(height: int, width: int) -> Array:
         expected = f"at most {MOST_PAIRS:,} entries of the mask"
         raise GeometryError("tokens", expected=expected, got=4 * rows * columns)
     row, column = np.divmod(np.arange(4 * rows * columns), 2 * columns)
-    return (row // 2 * columns + column // 2) == np.arange(rows * columns)[:, None]
+    return np.asarray((row // 2 * columns + column // 2) == np.arange(rows * columns)[:, None])
 
 
 def merging_nullity(width: Size) -> Any:
@@ -150,7 +150,7 @@ def stage_table(
 ) -> tuple[StageRow, ...]:
     """The stages of a Swin-like network: each halves both sides of the grid and doubles the width.
 
-    w and s = ⌊w/2⌋ as released code has them: where a grid is not larger than w, w is its shorter side, s = 0.
+    w and s = ⌊w/2⌋ as in released code: a shorter side of at most w tokens becomes w, with s = 0.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def stage_table(
     depths = [require_size("depths", item) for item in require_sequence("depths", depths)]
     if not depths:
         raise ShapeError("depths", expected="at least one stage", got=depths)
-    grid = grid_shape(*sides, patch_px, border=_require_rule(border))
+    grid = grid_shape(sides[0], sides[1], patch_px, border=_require_rule(border))
     if max(grid) > MOST_SIDE or sum(depths) > MOST_BLOCKS:
         expected = f"at most {MOST_SIDE:,} tokens a side and {MOST_BLOCKS:,} blocks"
         got = Literal(f"{describe(max(grid))} and {describe(sum(depths))}")
@@ -227,10 +227,11 @@ def _line_fields(stages: list[StageRow], axis: int, shifted: bool) -> list[int]:
     low = np.arange(stages[0].grid[axis])
     high = low + 1
     shortest = []
-    for stage in stages:
+    for number, stage in enumerate(stages):
         side = stage.grid[axis]
-        if stage is not stages[0]:
-            low, high = low[::2], np.maximum(high[::2], np.append(high[1::2], 0)[:side])
+        if number:
+            halves = np.arange(0, len(low), 2)
+            low, high = np.minimum.reduceat(low, halves), np.maximum.reduceat(high, halves)
         if len(low) != side:
             raise ValuesError("rows", expected="stages that halve the grid", got=stage)
         cuts = [stage.shift if shifted and block % 2 else 0 for block in range(stage.blocks)]
@@ -246,10 +247,10 @@ def _line_fields(stages: list[StageRow], axis: int, shifted: bool) -> list[int]:
 
 
 def _half(field: str, side: Any, border: str | None) -> int:
-    side = require_size(field, side)
+    size = require_size(field, side)
     if _require_rule(border) is None:
-        return int(exact_quotient(field, side, 2))
-    return (side + 1) // 2
+        return int(exact_quotient(field, size, 2))
+    return (size + 1) // 2
 
 
 def _require_rule(border: Any) -> str | None:

@@ -71,9 +71,7 @@ def local_mask(height: int, width: int, radius: int) -> Array:
     """
     rows, columns = _places(height, width)
     radius = min(require_size("radius", radius, minimum=0), MOST_PAIRED_TOKENS)
-    near_rows, near_columns = (
-        abs(place - place[:, None]) <= radius for place in (rows, columns)
-    )
+    near_rows, near_columns = (abs(place - place[:, None]) <= radius for place in (rows, columns))
     return np.asarray(near_rows & near_columns)
 
 

@@ -2,7 +2,7 @@
 
 Notation: M mask of one block, M[i, j] true where query i may use key j; g side of a line or grid [tokens];
 w window side, s shift [tokens]; L blocks. R_n[i, j] is true if token i after n blocks can depend on input
-token j: R_0 = I and R_n = (M_n or I) R_(n-1), a boolean product; I is the residual path, so no token forgets itself.
+token j: R_0 = I and R_n = (M_n or I) R_(n-1), a boolean product; the residual path I keeps each token.
 
 Convention: masks stand in the order in which blocks are applied, the first block first; the product puts it
 on the right. Reach is about what weights could do. It says nothing of what trained weights do.
