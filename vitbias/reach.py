@@ -240,8 +240,8 @@ def grid_depth(
 def shifted_depth(side: Size, window: Size, shift: Size, *, first: str = "regular") -> Any:
     """The closed form of ``line_depth`` for g >= 2 and 0 < s < w, ragged last windows included.
 
-    With K = ⌈g/w⌉ windows, the last of r = g - (K-1)w tokens: 2K - 1 if the regular layer is first,
-    or if r <= s; 2K if the shifted layer is first and r > s.
+    With G = ⌈g/w⌉ windows, the last of r = g - (G-1)w tokens: 2G - 1 if the regular layer is first,
+    or if r <= s; 2G if the shifted layer is first and r > s.
 
     >>> shifted_depth(64, 7, 3), shifted_depth(56, 7, 3, first="shifted")
     (19, 16)

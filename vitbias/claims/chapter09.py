@@ -297,7 +297,7 @@ CLAIMS = (
     ),
     _record(
         id="T12",
-        statement="Shifted windows connect a side of K windows after exactly two K less one blocks.",
+        statement="Shifted windows take twice as many blocks as windows along a side, less one.",
         tier="exact",
         assumptions=("regular block first", "masked shift, not zero", "at least two tokens a side"),
         fails_when="the shifted block is first and the last window is longer than the shift",
