@@ -21,10 +21,13 @@ from vitbias import (
     exact_attention,
     formatting,
     formula,
+    hierarchy,
     interface,
     lattice,
     patches,
     positions,
+    patterns,
+    reach,
     symmetry,
     vit,
     windows,
@@ -36,7 +39,7 @@ MODULES = (
     *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
     *(interface, lattice, patches, positions, symmetry, vit),
     *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit, windows),
+    *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -48,6 +51,7 @@ MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
+STAGES = hierarchy.stage_table(8, 2, 3, (2, 1), 2)
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
@@ -115,6 +119,14 @@ CALLS = {
     formula.is_symbolic: dict(values=REAL),
     formula.maximum: dict(first=2, second=3),
     formula.minimum: dict(first=2, second=3),
+    hierarchy.fields: dict(rows=STAGES, shifted=False),
+    hierarchy.global_block: dict(rows=STAGES, shifted=False),
+    hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
+    hierarchy.merging_mask: dict(height=4, width=6),
+    hierarchy.merging_nullity: dict(width=3),
+    hierarchy.stage_table: dict(
+        image_px=(8, 12), patch_px=2, width=3, depths=(1, 2), window=2, border="pad"
+    ),
     interface.collision: dict(weight=ROW, patch=np.array([9, 8, 7]), low=0, high=255),
     interface.exact_rank: dict(weight=REAL),
     interface.integer_rows: dict(weight=REAL),
@@ -143,6 +155,19 @@ CALLS = {
     positions.row_column_table: dict(by_row=REAL, by_column=WHOLE),
     positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
     positions.sine_cosine_table: dict(rows=2, columns=3, width=8, temperature=100.0),
+    patterns.axial_mask: dict(height=2, width=3),
+    patterns.causal_mask: dict(tokens=5),
+    patterns.dilated_mask: dict(height=2, width=3, step=2),
+    patterns.local_mask: dict(height=2, width=3, radius=1),
+    patterns.with_hubs: dict(mask=MASK, hubs=2),
+    reach.compose: dict(masks=np.array([MASK, MASK])),
+    reach.depth: dict(masks=np.array([MASK, MASK.T])),
+    reach.frontier: dict(masks=np.array([MASK, MASK.T]), token=2),
+    reach.grid_depth: dict(height=8, width=6, window=3, shift=1, first="shifted", border="ragged"),
+    reach.line_depth: dict(side=8, window=3, shift=1, first="shifted", border="ragged"),
+    reach.line_reach: dict(labels=np.array([[0, 0, 1, 1, 2], [5, 3, 3, 4, 4]])),
+    reach.path_counts: dict(masks=np.array([MASK, MASK.T])),
+    reach.shifted_depth: dict(side=8, window=3, shift=1, first="shifted"),
     symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),

@@ -21,6 +21,9 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
+    patterns         axial, dilated, local and causal masks, and hub tokens
+    reach            what a token can depend on after some blocks
+    hierarchy        patch merging, the stages it makes, and reach across them
 floor 2, instruments
     readers       where a description comes from: the catalogue of published models
     photographs   the two photographs that the book works on
@@ -50,12 +53,15 @@ __all__ = [
     "figures",
     "formatting",
     "formula",
+    "hierarchy",
     "interface",
     "lattice",
     "patches",
+    "patterns",
     "photographs",
     "readers",
     "positions",
+    "reach",
     "symmetry",
     "vit",
     "windows",
