@@ -14,6 +14,7 @@ import sympy
 from vitbias import (
     arrays,
     attention,
+    budgets,
     errors,
     exact_attention,
     formatting,
@@ -29,7 +30,7 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit, windows),
+    *(budgets, interface, lattice, patches, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -39,6 +40,7 @@ WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
+LEDGER = budgets.Ledger(*range(1, 8))
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
@@ -54,6 +56,24 @@ CALLS = {
     attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
     attention.require_mask: dict(mask=MASK, queries=5, keys=5),
     attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    budgets.convert: dict(
+        count=50, source="flops", target="macs and norms", products=3, normalised=2
+    ),
+    budgets.ledger: dict(
+        params=3,
+        macs=7,
+        tokens=5,
+        attention_bytes=2,
+        images=11,
+        epochs=3,
+        batch=2,
+        last_batch="keep",
+        teacher_macs=1,
+    ),
+    budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
+    budgets.normalised_values: dict(tokens=5, width=3, depth=2),
+    budgets.product_macs: dict(pairs=25, width=3, depth=2),
+    budgets.ratios: dict(first=LEDGER, second=LEDGER),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),

@@ -15,6 +15,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
+    budgets          one width for one budget, conventions of counting, the ledger of a run
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     windows          window attention: partition, shift, masks, counts of pairs
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "arrays",
     "attention",
+    "budgets",
     "cards",
     "claims",
     "counts",
