@@ -86,7 +86,9 @@ def test_conversion_and_back(linear: int, one: str, two: str, products: int, nor
 
 def test_conversion_of_symbols() -> None:
     n = sp.Symbol("n", positive=True, integer=True)
-    assert sp.expand(convert(n, "macs", "flops", products=3) - 2 * n) == 0
+    p = sp.Symbol("p", positive=True, integer=True)
+    assert sp.expand(convert(n, "macs", "flops", products=p) - 2 * n) == 0
+    assert sp.expand(convert(n, "macs", "flops without products", products=p) - 2 * (n - p)) == 0
 
 
 def test_a_convention_says_what_it_counts() -> None:

@@ -213,9 +213,11 @@ def convert(
     products = as_size("products", products, minimum=0)
     normalised = as_size("normalised", normalised, minimum=0)
     linear = as_size("count", count) - old.per_normalised * normalised
-    linear = exact_quotient("count without norms", linear, old.per_mac) - old.products * products
+    linear = exact_quotient("count without norms", linear, old.per_mac)
+    linear -= products if old.products else 0
     linear = as_size("count without norms and products", linear, minimum=0)
-    return new.per_mac * (linear + new.products * products) + new.per_normalised * normalised
+    linear += products if new.products else 0
+    return new.per_mac * linear + new.per_normalised * normalised
 
 
 def ledger(
