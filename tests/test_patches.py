@@ -219,7 +219,7 @@ def test_a_patch_larger_than_the_picture():
     for border in (None, "drop"):
         with pytest.raises(GeometryError):
             patchify(picture, 11, border=border)
-    with pytest.raises(GeometryError, match=r"^patch: expected at most 5, got 11$"):
+    with pytest.raises(GeometryError, match=r"^height: expected at least 11, got 7$"):
         grid_shape(7, 5, 11, border="drop")
     with pytest.raises(GeometryError, match=r"^patch: expected at most 5, got 7$"):
         grid_shape(5, 7, 7, border="drop")
