@@ -17,21 +17,21 @@ from vitbias.budgets import (
     ledger,
     match_width,
     normalised_values,
-    product_macs,
     ratios,
 )
-from vitbias.counts import attention_bytes, msa_macs, vit_macs, vit_params
+from vitbias.counts import attention_bytes, macs, vit_macs, vit_params
 from vitbias.errors import GeometryError, UnknownNameError, ValuesError
+from vitbias.readers.catalogue import published
 
-# recorded: torch 2.13.0, timm 1.0.31, fvcore 0.1.5.post20221221, calflops 0.3.2; patches, D, d, L, extra
+# recorded: torch 2.13.0, timm 1.0.31, fvcore 0.1.5.post20221221, calflops 0.3.2
 RECORDED = {
-    (196, 768, 192, 12, 1): (2507366400, 2149702656, 1074851328, 1258411200, 1079579328),
-    (196, 768, 384, 12, 1): (9197764608, 8482437120, 4241218560, 4608338304, 4250674560),
-    (196, 768, 768, 12, 1): (35127656448, 33697001472, 16848500736, 17582740224, 16867412736),
-    (196, 768, 1024, 24, 1): (123109425152, 119294345216, 59647172608, 61604135936, 59696595968),
-    (49, 3072, 768, 12, 1): (8818372608, 8726212608, 4363106304, 4413986304, 4367906304),
-    (576, 768, 768, 12, 1): (110968700928, 98695606272, 49347803136, 55539742464, 49403195136),
-    (196, 768, 768, 12, 2): (35313623040, 33868406784, 16934203392, 17675819520, 16953211392),
+    "ViT-Ti/16": (2507366400, 2149702656, 1074851328, 1258411200, 1079579328),
+    "ViT-S/16": (9197764608, 8482437120, 4241218560, 4608338304, 4250674560),
+    "ViT-B/16": (35127656448, 33697001472, 16848500736, 17582740224, 16867412736),
+    "ViT-L/16": (123109425152, 119294345216, 59647172608, 61604135936, 59696595968),
+    "ViT-B/32": (8818372608, 8726212608, 4363106304, 4413986304, 4367906304),
+    "ViT-B/16@384": (110968700928, 98695606272, 49347803136, 55539742464, 49403195136),
+    "DeiT-B distilled": (35313623040, 33868406784, 16934203392, 17675819520, 16953211392),
 }
 NAMES = (
     "flops",
@@ -51,24 +51,22 @@ RUN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("model", RECORDED, ids=str)
-def test_tools_disagree_by_convention_only(model: tuple[int, ...]) -> None:
-    patches, raw, width, depth, extra = model
-    macs = vit_macs(patches, raw, width, depth, 1000, extra=extra, heads_out=extra)
-    tokens = patches + extra
+@pytest.mark.parametrize("name", RECORDED)
+def test_tools_disagree_by_convention_only(name: str) -> None:
+    model = published(name)
+    parts = macs(model)
     known = {
-        "products": product_macs(tokens**2, width, depth),
-        "normalised": normalised_values(tokens, width, depth),
+        "products": parts.pairs,
+        "normalised": normalised_values(model.tokens, model.width, model.depth),
     }
-    for name, recorded in zip(NAMES, RECORDED[model], strict=True):
-        assert convert(macs, "macs", name, **known) == recorded
-        assert convert(recorded, name, "macs", **known) == macs
+    for convention, recorded in zip(NAMES, RECORDED[name], strict=True):
+        assert convert(parts.total, "macs", convention, **known) == recorded
+        assert convert(recorded, convention, "macs", **known) == parts.total
 
 
-def test_products_are_what_attention_adds_to_its_four_maps() -> None:
-    n, d = sp.symbols("n d", positive=True, integer=True)
-    assert sp.expand(msa_macs(n, d) - 4 * n * d**2 - product_macs(n**2, d)) == 0
-    assert normalised_values(3, 5, 7) == 15 * 15
+def test_normalised_values_by_going_through_the_blocks() -> None:
+    norms = [3 * 5 for _ in range(7) for _ in ("attention", "mlp")] + [3 * 5]
+    assert normalised_values(3, 5, 7) == sum(norms)
 
 
 @given(
@@ -145,14 +143,14 @@ def test_matched_widths_of_the_chapter() -> None:
     def params(width: int) -> int:
         return int(vit_params(49, 3072, width, 12, 1000))
 
-    def macs(width: int) -> int:
+    def work(width: int) -> int:
         return int(vit_macs(49, 3072, width, 12, 1000))
 
-    by_macs = match_width(macs, vit_macs(196, 768, 768, 12, 1000))
+    by_macs = match_width(work, vit_macs(196, 768, 768, 12, 1000))
     assert by_macs.width == 1547
     assert abs(by_macs.ratio - 1) < Fraction(1, 1000)
     assert match_width(params, 86_567_656).width == 761
-    assert match_width(macs, by_macs.target, step=64).width == 1536
+    assert match_width(work, by_macs.target, step=64).width == 1536
 
 
 def test_of_two_equally_near_the_smaller() -> None:

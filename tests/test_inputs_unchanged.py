@@ -72,7 +72,6 @@ CALLS = {
     ),
     budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
     budgets.normalised_values: dict(tokens=5, width=3, depth=2),
-    budgets.product_macs: dict(pairs=25, width=3, depth=2),
     budgets.ratios: dict(first=LEDGER, second=LEDGER),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),

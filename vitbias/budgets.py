@@ -39,7 +39,6 @@ __all__ = [
     "ledger",
     "match_width",
     "normalised_values",
-    "product_macs",
     "ratios",
 ]
 
@@ -163,20 +162,6 @@ def match_width(function: Callable[[int], int], target: int, *, step: int = 1) -
     return Match(*near, target)
 
 
-def product_macs(pairs: Size, width: Size, depth: Size = 1) -> Any:
-    """2·pairs·d·L: scores and weighted sums, d macs each for every pair; for any number of heads.
-
-    >>> product_macs(197**2, 768, 12)
-    715327488
-
-    Raises
-    ------
-    GeometryError
-    """
-    pairs, width = as_size("pairs", pairs), as_size("width", width)
-    return 2 * pairs * width * as_size("depth", depth)
-
-
 def normalised_values(tokens: Size, width: Size, depth: Size) -> Any:
     """(2L + 1)·T·d: two normalisations in each block and one behind the last, over all tokens.
 
@@ -200,7 +185,7 @@ def convert(
 
     Parameters
     ----------
-    products : macs of the products of attention, from ``product_macs``
+    products : macs of the products of attention, as in ``counts.macs(model).pairs``
     normalised : values put out by normalisations, from ``normalised_values``
 
     Raises
