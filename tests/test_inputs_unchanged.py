@@ -12,9 +12,11 @@ import pytest
 import sympy
 
 from vitbias import (
+    architecture,
     arrays,
     attention,
     budgets,
+    counts,
     errors,
     exact_attention,
     formatting,
@@ -29,6 +31,7 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
+    *(architecture, counts),
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(budgets, interface, lattice, patches, symmetry, vit, windows),
 )
@@ -41,9 +44,19 @@ HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
 LEDGER = budgets.Ledger(*range(1, 8))
+STAGE = architecture.Stage(2, 6, 3)
+PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
+    architecture.Architecture: dict(
+        **dict(stages=[STAGE], name="small", image_px=np.array([6, 4]), patch_px=2, classes=3),
+        **dict(position="learned", class_token=True, distillation_token=True, registers=1),
+        **dict(position_extra=2, read_out="class", representation=5, channels=3, qkv_bias=True),
+        **dict(patch_bias=True, patch_norm=False, final_norm=True, layer_scale=False),
+        **dict(border="pad", supervision="hard distillation", teacher="a", source="b"),
+    ),
+    architecture.Stage: dict(depth=2, width=6, heads=3, mlp_ratio=4, window=7, shift=3),
     arrays.as_array: dict(value=REAL, field="x"),
     arrays.require_array: dict(value=REAL, field="x", axes="rows columns"),
     arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
@@ -73,6 +86,31 @@ CALLS = {
     budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
     budgets.normalised_values: dict(tokens=5, width=3, depth=2),
     budgets.ratios: dict(first=LEDGER, second=LEDGER),
+    counts.attention_bytes: dict(tokens=5, heads=3, depth=2, bytes_per_value=4),
+    counts.block_macs: dict(tokens=8, width=3, ratio=4, window=2),
+    counts.block_params: dict(width=3, ratio=4),
+    counts.flops: dict(macs=5),
+    counts.head_macs: dict(width=3, classes=2),
+    counts.head_params: dict(width=3, classes=2),
+    counts.macs: dict(architecture=PIPELINE),
+    counts.merging_macs: dict(tokens=8, width=3),
+    counts.merging_params: dict(width=3),
+    counts.mlp_macs: dict(tokens=5, width=3, ratio=4),
+    counts.mlp_params: dict(width=3, ratio=4),
+    counts.msa_macs: dict(tokens=5, width=3),
+    counts.msa_params: dict(width=3, qkv_bias=True),
+    counts.params: dict(architecture=PIPELINE),
+    counts.patch_macs: dict(patches=5, raw=12, width=3),
+    counts.patch_params: dict(raw=12, width=3, bias=True),
+    counts.relative_table_params: dict(window=7, heads=3, columns=5),
+    counts.training_flops: dict(macs=5, images=2),
+    counts.vit_macs: dict(
+        patches=5, raw=12, width=3, depth=2, classes=2, ratio=4, extra=1, heads_out=1
+    ),
+    counts.vit_params: dict(
+        patches=5, raw=12, width=3, depth=2, classes=2, ratio=4, extra=1, heads_out=1
+    ),
+    counts.window_msa_macs: dict(tokens=8, width=3, window=2),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -86,6 +124,7 @@ CALLS = {
     formatting.fmt: dict(value=REAL, digits=3),
     formatting.table: dict(header=["a", "b", "c"], rows=REAL, digits=3),
     formula.as_size: dict(value=5, field="x"),
+    formula.cells: dict(side=7, cell=2, border="pad", field="x"),
     formula.exact_quotient: dict(whole=6, part=2, field="x"),
     formula.is_symbolic: dict(values=REAL),
     formula.maximum: dict(first=2, second=3),
@@ -141,6 +180,7 @@ CALLS = {
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
+VALIDATED = (architecture.Architecture, architecture.Stage, vit.Vit)  # classes that check
 STRUCTURE = {"field", "axes", "floats", "known", "kind", "function"}
 
 
@@ -148,7 +188,7 @@ def public_functions():
     for module in MODULES:
         for name in module.__all__:
             thing = getattr(module, name)
-            if inspect.isfunction(thing) or thing is vit.Vit:
+            if inspect.isfunction(thing) or thing in VALIDATED:
                 yield thing
 
 

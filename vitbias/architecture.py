@@ -20,6 +20,7 @@ released code for the rule of small grids.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import index
 from typing import Any
 
 from vitbias.errors import (
@@ -325,7 +326,11 @@ def _ratio(value: Any, width: int) -> int | Fraction:
 
 
 def _image(value: Any) -> tuple[int, int]:
-    if hasattr(value, "__index__"):
+    try:
+        index(value)
+    except TypeError:
+        pass
+    else:
         side = require_size("image_px", value)
         return side, side
     sides = tuple(require_size("image_px", side) for side in require_sequence("image_px", value))
