@@ -167,8 +167,9 @@ def test_targets_and_counts_that_cannot_be_matched() -> None:
         match_width(lambda d: 5, 29)
     with pytest.raises(ValuesError, match="more than"):  # falls between two widths that were called
         match_width(lambda d: 1 if d == 3 else d**2, 15)
-    with pytest.raises(ValuesError, match="to pass"):
-        match_width(lambda d: d, 2**30)
+    assert match_width(lambda d: d, 2**24).width == 2**24
+    with pytest.raises(ValuesError, match="to reach 16777217"):
+        match_width(lambda d: d, 2**24 + 1)
     with pytest.raises(GeometryError, match="count"):
         match_width(lambda d: d / 2, 29)  # type: ignore[arg-type, return-value]
     with pytest.raises(GeometryError, match="step"):
@@ -210,6 +211,7 @@ def test_sizes_of_a_run_that_are_none(field: str, bad: Any) -> None:
 def test_a_run_that_takes_no_step() -> None:
     with pytest.raises(GeometryError, match="batch: expected at most 103, got 104"):
         ledger(**RUN | {"batch": 104})
+    assert ledger(**RUN | {"batch": 103}).steps == 3
     assert ledger(**RUN | {"batch": 104}, last_batch="keep").steps == 3
     with pytest.raises(UnknownNameError, match="last_batch"):
         ledger(**RUN, last_batch="pad")

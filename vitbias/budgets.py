@@ -145,16 +145,16 @@ def match_width(function: Callable[[int], int], target: int, *, step: int = 1) -
         expected = f"at least the count at width {describe(step)}, {describe(of_low)}"
         raise GeometryError("target", expected=expected, got=target)
     high, of_high = low, of_low
-    while of_high <= target:
+    while of_high < target:
         if high >= MOST_WIDTH:
             got = Literal(f"{describe(of_high)} at width {describe(high)}")
-            raise ValuesError("count", expected=f"to pass {describe(target)}", got=got)
+            raise ValuesError("count", expected=f"to reach {describe(target)}", got=got)
         low, of_low = high, of_high
         high, of_high = 2 * high, _grown(function, 2 * high, of_high)
     while high - low > step:
         middle = (low // step + high // step) // 2 * step
         of_middle = _grown(function, middle, of_low)
-        if of_middle <= target:
+        if of_middle < target:
             low, of_low = middle, of_middle
         else:
             high, of_high = middle, of_middle
