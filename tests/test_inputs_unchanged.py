@@ -17,6 +17,7 @@ from vitbias import (
     attention,
     budgets,
     counts,
+    automorphisms,
     errors,
     exact_attention,
     formatting,
@@ -24,6 +25,7 @@ from vitbias import (
     interface,
     lattice,
     patches,
+    positions,
     symmetry,
     vit,
     windows,
@@ -32,6 +34,8 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(architecture, counts),
+    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
+    *(interface, lattice, patches, positions, symmetry, vit),
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(budgets, interface, lattice, patches, symmetry, vit, windows),
 )
@@ -111,6 +115,7 @@ CALLS = {
         patches=5, raw=12, width=3, depth=2, classes=2, ratio=4, extra=1, heads_out=1
     ),
     counts.window_msa_macs: dict(tokens=8, width=3, window=2),
+    automorphisms.automorphisms: dict(matrix=MASK),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -149,6 +154,14 @@ CALLS = {
     patches.raw_dim: dict(patch=2, channels=3),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    positions.learned_table: dict(tokens=3, width=2, scale=0.5, rng=RNG),
+    positions.relative_bias: dict(table=REAL[:, :2], rows=1, columns=3),
+    positions.relative_index: dict(rows=2, columns=3),
+    positions.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
+    positions.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
+    positions.row_column_table: dict(by_row=REAL, by_column=WHOLE),
+    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
+    positions.sine_cosine_table: dict(rows=2, columns=3, width=8, temperature=100.0),
     symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),

@@ -19,6 +19,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     budgets          one width for one budget, conventions of counting, the ledger of a run
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    automorphisms    the permutations that leave a matrix as it is
+    positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     readers       where a description comes from: the catalogue of published models
@@ -41,6 +43,7 @@ __all__ = [
     "arrays",
     "attention",
     "budgets",
+    "automorphisms",
     "cards",
     "claims",
     "counts",
@@ -54,6 +57,7 @@ __all__ = [
     "patches",
     "photographs",
     "readers",
+    "positions",
     "symmetry",
     "vit",
     "windows",
