@@ -33,11 +33,8 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(architecture, counts),
-    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, positions, symmetry, vit),
-    *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(budgets, interface, lattice, patches, symmetry, vit, windows),
+    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
+    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
