@@ -15,8 +15,9 @@ from vitbias import (
     architecture,
     arrays,
     attention,
-    counts,
     automorphisms,
+    budgets,
+    counts,
     errors,
     exact_attention,
     formatting,
@@ -40,6 +41,8 @@ MODULES = (
     *(interface, lattice, patches, positions, symmetry, vit),
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
+    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
+    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -49,6 +52,7 @@ WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
+LEDGER = budgets.Ledger(*range(1, 8))
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 STAGES = hierarchy.stage_table(8, 2, 3, (2, 1), 2)
@@ -75,6 +79,23 @@ CALLS = {
     attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
     attention.require_mask: dict(mask=MASK, queries=5, keys=5),
     attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    budgets.convert: dict(
+        count=50, source="flops", target="macs and norms", products=3, normalised=2
+    ),
+    budgets.ledger: dict(
+        params=3,
+        macs=7,
+        tokens=5,
+        attention_bytes=2,
+        images=11,
+        epochs=3,
+        batch=2,
+        last_batch="keep",
+        teacher_macs=1,
+    ),
+    budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
+    budgets.normalised_values: dict(tokens=5, width=3, depth=2),
+    budgets.ratios: dict(first=LEDGER, second=LEDGER),
     counts.attention_bytes: dict(tokens=5, heads=3, depth=2, bytes_per_value=4),
     counts.block_macs: dict(tokens=8, width=3, ratio=4, window=2),
     counts.block_params: dict(width=3, ratio=4),
