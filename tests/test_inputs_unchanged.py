@@ -14,6 +14,7 @@ import sympy
 from vitbias import (
     arrays,
     attention,
+    distillation,
     errors,
     exact_attention,
     formatting,
@@ -28,7 +29,7 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit),
+    *(interface, lattice, patches, symmetry, vit, distillation),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -53,6 +54,32 @@ CALLS = {
     attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
     attention.require_mask: dict(mask=MASK, queries=5, keys=5),
     attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    distillation.cross_entropy: dict(student=REAL, target=np.full((5, 3), 1 / 3)),
+    distillation.distillation: dict(
+        student=REAL,
+        target=np.full((5, 3), 1 / 3),
+        teacher=WHOLE,
+        temperature=3,
+        weight=0.1,
+        direction="student-teacher",
+        divide_by_classes=True,
+    ),
+    distillation.fuse_mean_logits: dict(first=REAL, second=WHOLE),
+    distillation.fuse_sum_softmax: dict(first=REAL, second=WHOLE),
+    distillation.hard_distillation: dict(
+        student=REAL,
+        label=np.array([0, 1, 2, 0, 1]),
+        teacher_label=np.array([2, 1, 0, 0, 1]),
+        smoothing=0.1,
+    ),
+    distillation.logit_matching_limit: dict(student=WHOLE, teacher=WHOLE[::-1]),
+    distillation.smooth_label: dict(
+        label=np.array([0, 1, 2]), classes=3, smoothing=0.1, shared="others"
+    ),
+    distillation.soft_distillation: dict(
+        student=REAL, teacher=WHOLE, temperature=3, direction="student-teacher"
+    ),
+    distillation.soft_weight: dict(weight=0.1, temperature=3, classes=1000),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),

@@ -16,6 +16,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     exact_attention  the same in rational arithmetic
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    distillation     losses and gradients of distillation, fusion of two heads
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -36,6 +37,7 @@ __all__ = [
     "attention",
     "cards",
     "claims",
+    "distillation",
     "errors",
     "exact_attention",
     "figures",
