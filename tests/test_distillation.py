@@ -29,6 +29,11 @@ TAU = sympy.Symbol("tau", positive=True)
 LOGITS = st.lists(st.floats(-9, 9), min_size=5, max_size=5)
 
 
+def is_zero(expression):
+    """A quotient of sums of exponentials vanishes; quicker than simplify."""
+    return sympy.cancel(sympy.together(expression)) == 0
+
+
 def loop_softmax(logits, tau=1):
     powers = [exp(z / tau) for z in logits]
     return [power / sum(powers) for power in powers]
@@ -76,8 +81,8 @@ def test_hard_against_the_loop_and_differences(student, label, told, smoothing):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_gradients_are_derivatives_for_all_logits(direction):
     loss = soft_distillation(Z, T, temperature=TAU, direction=direction)
-    # one logit stands for all three: exchanging classes exchanges the entries, which the loops check
-    assert sympy.simplify(sympy.diff(loss.value, Z[0]) - loss.gradient[0]) == 0
+    for z, slope in zip(Z, loss.gradient, strict=True):
+        assert is_zero(sympy.diff(loss.value, z) - slope)
     inverse = sympy.Symbol("u", positive=True)
     for slope, limit in zip(loss.gradient, logit_matching_limit(Z, T), strict=True):
         small = slope.subs(TAU, 1 / inverse) * inverse  # 0 at u = 0; its slope is the limit
@@ -88,7 +93,8 @@ def test_gradients_are_derivatives_for_all_logits(direction):
 def test_hard_gradient_is_the_derivative_for_all_logits():
     epsilon = sympy.Symbol("epsilon", positive=True)
     loss = hard_distillation(Z, 2, 0, smoothing=epsilon)
-    assert sympy.simplify(sympy.diff(loss.value, Z[0]) - loss.gradient[0]) == 0
+    for z, slope in zip(Z, loss.gradient, strict=True):
+        assert is_zero(sympy.diff(loss.value, z) - slope)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -167,9 +173,7 @@ def test_the_half_and_half_label():
     loss = hard_distillation(Z, 0, 1)
     p = np.array([sympy.exp(z) / sum(sympy.exp(w) for w in Z) for z in Z])
     half = sympy.Rational(1, 2)
-    assert all(
-        sympy.simplify(a) == 0 for a in loss.gradient - p + np.array([half, half, 0], object)
-    )
+    assert all(map(is_zero, loss.gradient - p + np.array([half, half, 0], object)))
     assert hard_distillation([0.0, 0.0], 0, 1).value == pytest.approx(log(2), abs=1e-15)
     assert hard_distillation([40.0, 40.0, 0.0], 0, 1).value == pytest.approx(log(2))
     assert hard_distillation([40.0, 0.0, 0.0], 0, 0).value < 1e-15
@@ -223,7 +227,7 @@ def test_fusions_can_disagree():
     exact = fuse_sum_softmax(*(np.array(head, dtype=object) for head in heads))
     assert np.allclose(exact.astype(float), shares)
     assert np.allclose(fuse_mean_logits(heads[0], [0, 4, 4.5]), [2.5, 4, 2.25])
-    assert sympy.simplify(fuse_sum_softmax(Z, T).sum()) == 2
+    assert is_zero(fuse_sum_softmax(Z, T).sum() - 2)
 
 
 def test_kinds_of_numbers():
