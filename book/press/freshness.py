@@ -1,7 +1,8 @@
 """Are the stored outputs those of today's code? Digests of what they came from, kept in one file.
 
 The outputs of a notebook follow from its code cells, from the ``vitbias`` modules that these import,
-followed through the modules' own imports, and from the data files that those modules read.
+followed through the modules' own imports, from the data files that those modules read, and from the
+records of the claims that the cells name.
 ``notebooks/provenance.json`` holds the digests of the last execution; only ``make notebooks`` writes it.
 """
 
@@ -27,6 +28,8 @@ __all__ = [
 
 Digests: TypeAlias = dict[str, Any]
 PACKAGE = "vitbias"
+# functions that take the id of a claim
+CLAIM_READERS = {"claim", "claim_card", "verify"}
 
 
 def notebook_paths(root: Path) -> dict[str, Path]:
@@ -100,11 +103,13 @@ def closure(sources: list[str], root: Path) -> list[Path]:
     """The files of ``vitbias`` that the sources import, directly or not, and the data they read.
 
     Imports inside functions count. The package's own lazy access does not: what it can load is
-    followed only where a source names it.
+    followed only where a source names it. Records of claims are found by the id that a source names.
     """
     package = root / PACKAGE
     found: set[Path] = set()
-    waiting = [module for source in sources for module in _imported(_parse(source), package)]
+    trees = [_parse(source) for source in sources]
+    waiting = [module for tree in trees for module in _imported(tree, package)]
+    waiting += _chapters_of_claims(trees, package)
     while waiting:
         module = waiting.pop()
         path = _module_path(module, package)
@@ -186,6 +191,33 @@ def _origin(node: ast.ImportFrom, importer: str, package: Path) -> list[str]:
     return base[: len(base) - node.level + own_package] + named
 
 
+def _chapters_of_claims(trees: list[ast.Module], package: Path) -> list[str]:
+    """The modules ``vitbias.claims.chapterNN`` whose records the cells name.
+
+    ``claim_card("R5.2")`` names one. Whoever takes the records themselves names all of them.
+    """
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    asked = [call for call in calls if _last_name(call.func) in CLAIM_READERS]
+    ids = {getattr(argument, "value", None) for call in asked for argument in call.args}
+    takes_all = None in ids or any(_last_name(node) == "CLAIMS" for node in nodes)
+    chapters = sorted((package / "claims").glob("chapter*.py"))
+    return [
+        f"{PACKAGE}.claims.{path.stem}"
+        for path in chapters
+        if takes_all or ids & _constants(_parse(path.read_text(encoding="utf-8"), path.name))
+    ]
+
+
+def _last_name(node: ast.AST) -> str:
+    """``c`` of the name ``c``, of ``a.b.c`` and of ``from a import c``; else empty."""
+    return next((getattr(node, key) for key in ("id", "attr", "name") if hasattr(node, key)), "")
+
+
+def _constants(tree: ast.Module) -> set[Any]:
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+
+
 def _with_parents(parts: list[str]) -> Iterator[str]:
     for length in range(1, len(parts) + 1):
         yield ".".join(parts[:length])
@@ -194,8 +226,7 @@ def _with_parents(parts: list[str]) -> Iterator[str]:
 def _data_files(tree: ast.Module, folder: Path) -> set[Path]:
     """Every file in the ``data`` folder beside a module that reads package resources from it."""
     nodes = list(ast.walk(tree))
-    names = {node.value for node in nodes if isinstance(node, ast.Constant)}
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    if "data" not in names or "importlib.resources" not in modules:
+    if "data" not in _constants(tree) or "importlib.resources" not in modules:
         return set()
     return {path for path in (folder / "data").rglob("*") if path.is_file()}

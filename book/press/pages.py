@@ -10,6 +10,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from press.status import ENVIRONMENT, TO_MEND, BuildError
+from press.trim import trim
 
 __all__ = ["make_pages"]
 
@@ -72,7 +73,9 @@ def make_pages(root: Path, folder: Path, lock: int) -> Path:
         raise BuildError(
             TO_MEND, "the pages have errors; the previous site stays:", *_essence(said)
         )
-    return folder / "_build" / "html"
+    site = folder / "_build" / "html"
+    trim(site)
+    return site
 
 
 def _essence(log: str) -> list[str]:

@@ -11,15 +11,30 @@ where the book derives it. Its evidence function runs the claim again and return
 when the claim does not hold.
 """
 
-from vitbias.claims import chapter05, chapter07
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
 from vitbias.claims.record import TIERS, Claim, Evidence
 from vitbias.errors import require_choice
 
 __all__ = ["CLAIMS", "TIERS", "Claim", "Evidence", "claim", "verify"]
 
-CLAIMS: dict[str, Claim] = {
-    record.id: record for chapter in (chapter05, chapter07) for record in chapter.CLAIMS
-}
+
+def __getattr__(name: str) -> Any:
+    # loaded when first asked for: a chapter's records import whatever its claims are about
+    if name == "CLAIMS":
+        return _all_claims()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _all_claims() -> dict[str, Claim]:
+    """Id to record, chapter by chapter; every module ``chapterNN`` of this package is one."""
+    names = sorted(module.name for module in iter_modules(__path__))
+    chapters = [import_module(f"{__name__}.{name}") for name in names if name.startswith("chapter")]
+    return {record.id: record for chapter in chapters for record in chapter.CLAIMS}
 
 
 def claim(claim_id: str) -> Claim:
@@ -29,7 +44,8 @@ def claim(claim_id: str) -> Claim:
     ------
     UnknownNameError : with the nearest known ids
     """
-    return CLAIMS[require_choice("claim", claim_id, CLAIMS)]
+    known = _all_claims()
+    return known[require_choice("claim", claim_id, known)]
 
 
 def verify(claim_id: str) -> Evidence:
