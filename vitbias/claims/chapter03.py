@@ -204,7 +204,7 @@ CLAIMS = (
     ),
     _record(
         id="R3.3",
-        statement="A student's architecture does not describe its supervision: teachers add symmetry.",
+        statement="A student free of convolution learns one from its teacher, on the span it has seen.",
         tier="exact",
         assumptions=(
             "linear student",
