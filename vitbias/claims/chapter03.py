@@ -206,13 +206,8 @@ CLAIMS = (
         id="R3.3",
         statement="A student free of convolution learns one from its teacher, on the span it has seen.",
         tier="exact",
-        assumptions=(
-            "linear student",
-            "started at zero",
-            "circulant teacher",
-            "inputs of full span",
-        ),
-        fails_when="the inputs span too little, or the teacher does not have the symmetry",
+        assumptions=("linear student", "started at zero", "squared error", "circulant teacher"),
+        fails_when="an input leaves the span, or the teacher is no convolution",
         evidence=_supervision,
     ),
     _record(
