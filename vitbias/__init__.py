@@ -14,9 +14,11 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
+    counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     distillation     losses and gradients of distillation, fusion of two heads
+    windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -38,6 +40,7 @@ __all__ = [
     "cards",
     "claims",
     "distillation",
+    "counts",
     "errors",
     "exact_attention",
     "figures",
@@ -49,6 +52,7 @@ __all__ = [
     "photographs",
     "symmetry",
     "vit",
+    "windows",
 ]
 
 
