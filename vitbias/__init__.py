@@ -16,6 +16,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     exact_attention  the same in rational arithmetic
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    augmentation     data with their images under a group, orbit averages, twirls
+    learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "arrays",
     "attention",
+    "augmentation",
     "cards",
     "claims",
     "errors",
@@ -43,6 +46,7 @@ __all__ = [
     "formula",
     "interface",
     "lattice",
+    "learning",
     "patches",
     "photographs",
     "symmetry",
