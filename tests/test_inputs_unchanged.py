@@ -15,12 +15,14 @@ from vitbias import (
     arrays,
     attention,
     distillation,
+    augmentation,
     errors,
     exact_attention,
     formatting,
     formula,
     interface,
     lattice,
+    learning,
     patches,
     symmetry,
     vit,
@@ -32,6 +34,8 @@ MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(interface, lattice, patches, symmetry, vit, distillation),
     *(interface, lattice, patches, symmetry, vit, windows),
+    *(interface, lattice, patches, symmetry, vit),
+    *(augmentation, learning),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -41,11 +45,14 @@ WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
+TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
     arrays.as_array: dict(value=REAL, field="x"),
+    arrays.require_alike: dict(named=("x", WHOLE, "rows columns")),
     arrays.require_array: dict(value=REAL, field="x", axes="rows columns"),
+    arrays.require_float64: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_fractions: dict(value=WHOLE, field="x", axes="rows columns", floats=True),
     arrays.require_integers: dict(value=WHOLE, field="x", axes="rows columns"),
@@ -82,6 +89,16 @@ CALLS = {
         student=REAL, teacher=WHOLE, temperature=3, direction="student-teacher"
     ),
     distillation.soft_weight: dict(weight=0.1, temperature=3, classes=1000),
+    augmentation.augmented: dict(
+        inputs=WHOLE,
+        targets=REAL,
+        group=TURNS,
+        target_group=TURNS.astype(float),
+        part=np.array([1, 0]),
+    ),
+    augmentation.orbit_average: dict(
+        values=REAL[:3], group=TURNS, target_group=TURNS.astype(float)
+    ),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -114,6 +131,15 @@ CALLS = {
         steps=3,
     ),
     lattice.kernel_lattice: dict(weight=ROW.astype(object)),
+    learning.constrained_least_squares: dict(inputs=WHOLE, targets=WHOLE, basis=TURNS),
+    learning.from_teacher: dict(inputs=WHOLE, teacher=REAL),
+    learning.gradient_descent: dict(
+        inputs=WHOLE, targets=WHOLE, initial=TURNS[0], rate=Fraction(1, 99), steps=2
+    ),
+    learning.gradient_descent_limit: dict(inputs=WHOLE, targets=REAL, initial=TURNS[0]),
+    learning.least_squares: dict(inputs=WHOLE, targets=WHOLE),
+    learning.rate_bound: dict(inputs=WHOLE),
+    learning.ridge: dict(inputs=WHOLE, targets=WHOLE, penalty=Fraction(1, 2)),
     patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.raw_dim: dict(patch=2, channels=3),
@@ -150,7 +176,7 @@ CALLS = {
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
-STRUCTURE = {"field", "axes", "floats", "known", "kind", "function"}
+STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 
 
 def public_functions():
@@ -220,7 +246,7 @@ PROBES = [
 
 
 def call(function, arguments):
-    if function is formula.is_symbolic:
+    if function in (formula.is_symbolic, arrays.require_alike):
         return function(*arguments.values())
     result = function(**arguments)
     return [*result] if function is symmetry.permutations else result

@@ -19,6 +19,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     symmetry         permutations, equivariance defects, commutants
     distillation     losses and gradients of distillation, fusion of two heads
     windows          window attention: partition, shift, masks, counts of pairs
+    augmentation     data with their images under a group, orbit averages, twirls
+    learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -37,6 +39,7 @@ __version__ = "0.1.0"
 __all__ = [
     "arrays",
     "attention",
+    "augmentation",
     "cards",
     "claims",
     "distillation",
@@ -48,6 +51,7 @@ __all__ = [
     "formula",
     "interface",
     "lattice",
+    "learning",
     "patches",
     "photographs",
     "symmetry",
