@@ -14,8 +14,8 @@ import sympy
 from vitbias import (
     arrays,
     attention,
-    distillation,
     augmentation,
+    distillation,
     errors,
     exact_attention,
     formatting,
@@ -32,7 +32,7 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, symmetry, vit, distillation),
+    distillation,
     *(interface, lattice, patches, symmetry, vit, windows),
     *(interface, lattice, patches, symmetry, vit),
     *(augmentation, learning),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vitbias.augmentation import augmented
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.distillation import (
     DIRECTIONS,
@@ -17,6 +18,7 @@ from vitbias.distillation import (
     soft_weight,
 )
 from vitbias.formatting import below, fmt
+from vitbias.learning import from_teacher, least_squares
 from vitbias.photographs import photograph
 
 __all__ = ["CLAIMS", "TABLE_2", "TABLE_3", "TABLE_4"]
@@ -47,19 +49,6 @@ SHIFT = np.roll(EYE, 1, axis=0)  # of a signal that wraps round
 
 def _circulant(kernel: Iterable[int]) -> np.ndarray:
     return np.asarray(sum(k * np.roll(EYE, j, axis=0) for j, k in enumerate(kernel)))
-
-
-def _taught(targets: Any, inputs: Any) -> np.ndarray:
-    """The least-norm W with W x = y for each pair, in fractions: one example at a time."""
-    weight = np.full((POINTS, POINTS), Fraction(0))
-    seen = weight
-    for x, y in zip(inputs, targets, strict=True):
-        fresh = x - seen @ x  # the part of x outside the span of the examples so far
-        if fresh.any():
-            step = fresh / Fraction(fresh @ fresh)
-            weight = weight + np.outer(y - weight @ x, step)
-            seen = seen + np.outer(fresh, step)
-    return weight
 
 
 def _defect(weight: np.ndarray) -> Any:
@@ -111,7 +100,7 @@ def _supervision() -> Evidence:
     shared = _circulant([3, -2, 0, 0, 0, 0, 1])
     own = shared * np.arange(1, POINTS + 1)[:, None]  # a weight for each place
     defects = [
-        [_defect(_taught(inputs[:count] @ teacher.T, inputs[:count])) for teacher in (shared, own)]
+        [_defect(from_teacher(inputs[:count], teacher)) for teacher in (shared, own)]
         for count in range(1, POINTS + 1)
     ]
     convolution, other = zip(*defects, strict=True)
@@ -129,12 +118,11 @@ def _history() -> Evidence:
     """Two unconstrained teachers, one trained on shifted copies too: their students differ."""
     inputs = _segments()
     labels = np.random.default_rng(34).integers(-9, 10, inputs.shape).astype(object)
-    plain = _taught(labels, inputs)
-    shifts = [np.linalg.matrix_power(SHIFT, k) for k in range(POINTS)]
-    x, y = (np.concatenate([rows @ s.T for s in shifts]) for rows in (inputs, labels))
-    augmented = _least_squares(x, y)
+    turns = [np.linalg.matrix_power(SHIFT, k) for k in range(POINTS)]
+    plain = least_squares(inputs, labels)
+    shifted = least_squares(*augmented(inputs, labels, turns, turns))
     fresh = _segments() + np.arange(POINTS) ** 2
-    students = [_taught(fresh @ teacher.T, fresh) for teacher in (plain, augmented)]
+    students = [from_teacher(fresh, teacher) for teacher in (plain, shifted)]
     defects = [_defect(student) for student in students]
     hold(defects[0] > 0 and defects[1] == 0, f"defects {defects}")
     unseen = EYE[0]
@@ -143,14 +131,6 @@ def _history() -> Evidence:
         "defect, teacher saw no shifts": fmt(float(defects[0]), 3),
         "defect, teacher saw all shifts": fmt(defects[1]),
     }
-
-
-def _least_squares(inputs: Any, targets: Any) -> np.ndarray:
-    from flint import fmpq_mat, fmpz_mat
-
-    normal, right = (fmpz_mat((inputs.T @ side).tolist()) for side in (inputs, targets))
-    solved = fmpq_mat(normal).solve(fmpq_mat(right)).transpose()
-    return np.array([[Fraction(int(v.p), int(v.q)) for v in row] for row in solved.tolist()])
 
 
 def _token() -> Evidence:
