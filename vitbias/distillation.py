@@ -11,7 +11,8 @@ Convention: equation 2 of the paper writes KL(student, teacher) with a comma; th
 KL(teacher ‖ student). Both are here, by name. The code also divides by batch times classes, not by the batch.
 
 The functions take floats, or exact entries: sympy expressions and fractions in a list or an object array,
-for which they return sympy expressions. Floats go through log-sum-exp, so large logits do not overflow.
+for which they return sympy expressions. A symbol anywhere makes all exact; without one the student's logits
+decide. Floats go through log-sum-exp, so large logits do not overflow.
 
 Sources: Hinton, Vinyals, Dean, arXiv:1503.02531, section 2.1; DeiT (ICML 2021), section 4, equations 2 and 3;
 the released code of DeiT, losses.py and models.py.
@@ -54,6 +55,7 @@ DIRECTIONS = ("teacher-student", "student-teacher")
 SHARED = ("all", "others")
 LARGEST_SUM_ERROR = 1e-6
 MOST_CLASSES = 2**20
+PLAIN = {int, float, Fraction}
 
 
 @dataclass(frozen=True)
@@ -168,15 +170,19 @@ def hard_distillation(student: Any, label: Any, teacher_label: Any, *, smoothing
     GeometryError : fewer than two classes
     """
     logits = _logits("student", student)
+    half: Any = Fraction(1, 2)
+    smoothing = _require_share("smoothing", smoothing)
+    if logits.dtype != object and not is_symbolic(smoothing):
+        smoothing, half = float(smoothing), 0.5
     targets = {
         "label": smooth_label(label, logits.shape[-1], smoothing),
-        "teacher_label": smooth_label(teacher_label, logits.shape[-1]),
+        "teacher_label": smooth_label(teacher_label, logits.shape[-1], 0 * smoothing),
     }
     for name, target in targets.items():
         if target.shape != logits.shape:
             got = Literal(f"shape {target.shape[:-1]}")
             raise ShapeError(name, expected=f"shape {logits.shape[:-1]}", got=got)
-    return cross_entropy(logits, sum(targets.values()) * Fraction(1, 2))
+    return cross_entropy(logits, targets["label"] * half + targets["teacher_label"] * half)
 
 
 def soft_weight(weight: Any, temperature: Any, classes: Any = 1) -> Any:
@@ -276,14 +282,14 @@ def fuse_sum_softmax(first: Any, second: Any) -> Array:
 
 
 def _logits(field: str, value: Any) -> Array:
-    """(..., K) as finite numbers, or as an object array of sympy expressions where entries are exact."""
+    """(..., K) as finite numbers, or as an object array of Python numbers or of sympy expressions."""
     array = as_array(field, value)
     if array.dtype != object:
         array = require_array(field, array, "... classes")
     elif array.ndim == 0 or 0 in array.shape:
         got = Literal(f"shape {array.shape}")
         raise ShapeError(field, expected="axes (..., classes)", got=got)
-    else:
+    elif not set(map(type, array.flat)) <= PLAIN:
         array = _symbolic(field, array)
     _require_classes(array.shape[-1])
     return array
@@ -310,19 +316,26 @@ def _pair(
 ) -> tuple[Array, Array]:
     """Both arrays, of one shape, both as floats or both as expressions.
 
-    Expressions where a symbol is among them or in ``scalar``, or where both are exact. Integers count as
-    exact for rational functions only: elsewhere nobody wants sympy for an array of integers.
+    Expressions where a symbol is among them or in ``scalar``; without one the first array decides, by
+    being exact or not. Of a rational function integers are exact, and one float makes all floats.
     """
     arrays = {one_name: _logits(one_name, one), two_name: _logits(two_name, two)}
-    shapes = [array.shape for array in arrays.values()]
-    if shapes[0] != shapes[1]:
-        got = Literal(f"shapes {shapes[0]} and {shapes[1]}")
+    first, second = arrays.values()
+    if first.shape != second.shape:
+        got = Literal(f"shapes {first.shape} and {second.shape}")
         raise ShapeError(f"{one_name} and {two_name}", expected="one shape", got=got)
-    exact_kinds = "iuO" if rational else "O"
-    exact = is_symbolic(scalar) or all(a.dtype.kind in exact_kinds for a in arrays.values())
-    if exact or any(a.dtype == object and is_symbolic(*a.flat) for a in arrays.values()):
+    exact = "f" not in (first.dtype.kind, second.dtype.kind) if rational else first.dtype == object
+    if (
+        exact
+        or is_symbolic(scalar)
+        or any(a.dtype == object and _has_symbols(a) for a in (first, second))
+    ):
         return _symbolic(one_name, arrays[one_name]), _symbolic(two_name, arrays[two_name])
     return _floats(one_name, arrays[one_name]), _floats(two_name, arrays[two_name])
+
+
+def _has_symbols(array: Array) -> bool:
+    return type(array.flat[0]) not in PLAIN and is_symbolic(*array.flat)
 
 
 def _floats(field: str, array: Array) -> Array:
