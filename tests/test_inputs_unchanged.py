@@ -16,9 +16,9 @@ from vitbias import (
     arrays,
     attention,
     augmentation,
-    distillation,
-    counts,
     automorphisms,
+    counts,
+    distillation,
     errors,
     exact_attention,
     formatting,
@@ -35,14 +35,9 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(architecture, counts),
-    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, positions, symmetry, vit),
-    *(arrays, attention, errors, exact_attention, formatting, formula),
-    distillation,
-    *(interface, lattice, patches, symmetry, vit, windows),
-    *(interface, lattice, patches, symmetry, vit),
-    *(augmentation, learning),
+    *(architecture, counts, arrays, attention, augmentation, automorphisms, distillation, errors),
+    *(exact_attention, formatting, formula, interface, lattice, learning, patches, positions),
+    *(symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
