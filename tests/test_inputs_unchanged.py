@@ -17,11 +17,9 @@ from vitbias import (
     attention,
     augmentation,
     automorphisms,
-    counts,
-    distillation,
-    automorphisms,
     budgets,
     counts,
+    distillation,
     errors,
     exact_attention,
     formatting,
@@ -38,11 +36,19 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(architecture, counts, arrays, attention, augmentation, automorphisms, distillation, errors),
-    *(exact_attention, formatting, formula, interface, lattice, learning, patches, positions),
+    *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
+    *(
+        errors,
+        exact_attention,
+        formatting,
+        formula,
+        interface,
+        lattice,
+        learning,
+        patches,
+        positions,
+    ),
     *(symmetry, vit, windows),
-    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
-    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
