@@ -4,6 +4,7 @@ The modules stand on floors; a module imports from floors below its own, and on 
 without cycles.
 
 floor 0, ground (standard library)
+    architecture  one immutable description of a pipeline
     errors        the one family of errors, and the checks of sizes and names that raise them
     formula       what lets one formula take integers and sympy symbols alike
     formatting    the one formatter for everything that is printed
@@ -15,13 +16,17 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
+    budgets          one width for one budget, conventions of counting, the ledger of a run
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    automorphisms    the permutations that leave a matrix as it is
+    positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
     hierarchy        patch merging, the stages it makes, and reach across them
 floor 2, instruments
+    readers       where a description comes from: the catalogue of published models
     photographs   the two photographs that the book works on
 floor 3, assemblies
     claims        one record for each statement that the book proves
@@ -37,8 +42,11 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 __all__ = [
+    "architecture",
     "arrays",
     "attention",
+    "automorphisms",
+    "budgets",
     "cards",
     "claims",
     "counts",
@@ -54,6 +62,8 @@ __all__ = [
     "patterns",
     "photographs",
     "reach",
+    "positions",
+    "readers",
     "symmetry",
     "vit",
     "windows",
