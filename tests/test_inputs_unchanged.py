@@ -27,8 +27,8 @@ from vitbias import (
     lattice,
     patches,
     patterns,
-    reach,
     positions,
+    reach,
     symmetry,
     vit,
     windows,
@@ -36,10 +36,9 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
     *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
-    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
+    *(formatting, formula, hierarchy, interface, lattice, patches, patterns, positions, reach),
+    *(symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
