@@ -15,9 +15,11 @@ from vitbias import (
     architecture,
     arrays,
     attention,
+    augmentation,
     automorphisms,
     budgets,
     counts,
+    distillation,
     errors,
     exact_attention,
     formatting,
@@ -25,6 +27,7 @@ from vitbias import (
     hierarchy,
     interface,
     lattice,
+    learning,
     patches,
     patterns,
     positions,
@@ -38,6 +41,18 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 MODULES = (
     *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
     *(formatting, formula, hierarchy, interface, lattice, patches, patterns, positions, reach),
+    *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
+    *(
+        errors,
+        exact_attention,
+        formatting,
+        formula,
+        interface,
+        lattice,
+        learning,
+        patches,
+        positions,
+    ),
     *(symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
@@ -49,6 +64,7 @@ HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
 STAGES = hierarchy.stage_table(8, 2, 3, (2, 1), 2)
+TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
 LEDGER = budgets.Ledger(*range(1, 8))
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
@@ -64,7 +80,9 @@ CALLS = {
     ),
     architecture.Stage: dict(depth=2, width=6, heads=3, mlp_ratio=4, window=7, shift=3),
     arrays.as_array: dict(value=REAL, field="x"),
+    arrays.require_alike: dict(named=("x", WHOLE, "rows columns")),
     arrays.require_array: dict(value=REAL, field="x", axes="rows columns"),
+    arrays.require_float64: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_fractions: dict(value=WHOLE, field="x", axes="rows columns", floats=True),
     arrays.require_integers: dict(value=WHOLE, field="x", axes="rows columns"),
@@ -75,6 +93,42 @@ CALLS = {
     attention.multi_head: dict(tokens=WEIGHTS.position, heads=3, mask=MASK, weights=HEADS),
     attention.require_mask: dict(mask=MASK, queries=5, keys=5),
     attention.softmax: dict(scores=REAL @ REAL.T, mask=MASK),
+    distillation.cross_entropy: dict(student=REAL, target=np.full((5, 3), 1 / 3)),
+    distillation.distillation: dict(
+        student=REAL,
+        target=np.full((5, 3), 1 / 3),
+        teacher=WHOLE,
+        temperature=3,
+        weight=0.1,
+        direction="student-teacher",
+        divide_by_classes=True,
+    ),
+    distillation.fuse_mean_logits: dict(first=REAL, second=WHOLE),
+    distillation.fuse_sum_softmax: dict(first=REAL, second=WHOLE),
+    distillation.hard_distillation: dict(
+        student=REAL,
+        label=np.array([0, 1, 2, 0, 1]),
+        teacher_label=np.array([2, 1, 0, 0, 1]),
+        smoothing=0.1,
+    ),
+    distillation.logit_matching_limit: dict(student=WHOLE, teacher=WHOLE[::-1]),
+    distillation.smooth_label: dict(
+        label=np.array([0, 1, 2]), classes=3, smoothing=0.1, shared="others"
+    ),
+    distillation.soft_distillation: dict(
+        student=REAL, teacher=WHOLE, temperature=3, direction="student-teacher"
+    ),
+    distillation.soft_weight: dict(weight=0.1, temperature=3, classes=1000),
+    augmentation.augmented: dict(
+        inputs=WHOLE,
+        targets=REAL,
+        group=TURNS,
+        target_group=TURNS.astype(float),
+        part=np.array([1, 0]),
+    ),
+    augmentation.orbit_average: dict(
+        values=REAL[:3], group=TURNS, target_group=TURNS.astype(float)
+    ),
     budgets.convert: dict(
         count=50, source="flops", target="macs and norms", products=3, normalised=2
     ),
@@ -159,6 +213,15 @@ CALLS = {
         steps=3,
     ),
     lattice.kernel_lattice: dict(weight=ROW.astype(object)),
+    learning.constrained_least_squares: dict(inputs=WHOLE, targets=WHOLE, basis=TURNS),
+    learning.from_teacher: dict(inputs=WHOLE, teacher=REAL),
+    learning.gradient_descent: dict(
+        inputs=WHOLE, targets=WHOLE, initial=TURNS[0], rate=Fraction(1, 99), steps=2
+    ),
+    learning.gradient_descent_limit: dict(inputs=WHOLE, targets=REAL, initial=TURNS[0]),
+    learning.least_squares: dict(inputs=WHOLE, targets=WHOLE),
+    learning.rate_bound: dict(inputs=WHOLE),
+    learning.ridge: dict(inputs=WHOLE, targets=WHOLE, penalty=Fraction(1, 2)),
     patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.raw_dim: dict(patch=2, channels=3),
@@ -216,8 +279,8 @@ CALLS = {
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
+STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 VALIDATED = (architecture.Architecture, architecture.Stage, vit.Vit)  # classes that check
-STRUCTURE = {"field", "axes", "floats", "known", "kind", "function"}
 
 
 def public_functions():
@@ -287,7 +350,7 @@ PROBES = [
 
 
 def call(function, arguments):
-    if function is formula.is_symbolic:
+    if function in (formula.is_symbolic, arrays.require_alike):
         return function(*arguments.values())
     result = function(**arguments)
     return [*result] if function is symmetry.permutations else result

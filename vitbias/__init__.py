@@ -19,12 +19,15 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     budgets          one width for one budget, conventions of counting, the ledger of a run
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
+    distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
     hierarchy        patch merging, the stages it makes, and reach across them
+    augmentation     data with their images under a group, orbit averages, twirls
+    learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
     readers       where a description comes from: the catalogue of published models
     photographs   the two photographs that the book works on
@@ -45,11 +48,13 @@ __all__ = [
     "architecture",
     "arrays",
     "attention",
+    "augmentation",
     "automorphisms",
     "budgets",
     "cards",
     "claims",
     "counts",
+    "distillation",
     "errors",
     "exact_attention",
     "figures",
@@ -58,6 +63,7 @@ __all__ = [
     "hierarchy",
     "interface",
     "lattice",
+    "learning",
     "patches",
     "patterns",
     "photographs",

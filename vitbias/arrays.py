@@ -15,7 +15,9 @@ from vitbias.errors import Literal, ShapeError, ValuesError, describe
 __all__ = [
     "Array",
     "as_array",
+    "require_alike",
     "require_array",
+    "require_float64",
     "require_floats",
     "require_fractions",
     "require_in_range",
@@ -53,6 +55,32 @@ def require_floats(field: str, value: Any, axes: str) -> Array:
     """
     array = require_array(field, value, axes)
     return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def require_float64(field: str, value: Any, axes: str) -> Array:
+    """As ``require_floats``, with every kind of float turned into float64.
+
+    Raises
+    ------
+    ValuesError : also for longer floats that float64 cannot hold
+    ShapeError
+    """
+    array = require_floats(field, value, axes)
+    with np.errstate(over="ignore"):
+        return require_array(field, array.astype(np.float64), axes)
+
+
+def require_alike(*named: tuple[str, Any, str]) -> list[Array]:
+    """Arguments (field, value, axes) of one computation: as fractions if none holds a float, else float64.
+
+    Raises
+    ------
+    ValuesError : as ``require_fractions`` and ``require_float64``; fractions beside floats are refused
+    ShapeError
+    """
+    exact = all(as_array(field, value).dtype.kind in "iuO" for field, value, _ in named)
+    check = require_fractions if exact else require_float64
+    return [check(field, value, axes) for field, value, axes in named]
 
 
 def require_integers(field: str, value: Any, axes: str) -> Array:
