@@ -46,6 +46,8 @@ MODULES = (
     *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
     *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
     *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
+    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
+    *(formatting, formula, hierarchy, interface, lattice, patches, patterns, positions, reach),
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
     *(
         errors,

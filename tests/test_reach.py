@@ -272,7 +272,7 @@ def test_what_else_is_refused():
         line_depth(14, 7, 3, first="second")
     with pytest.raises(UnknownNameError, match="first"):
         shifted_depth(14, 7, 3, first="second")
-    with pytest.raises(GeometryError, match=r"side: expected at most 16,384 .* closed form"):
+    with pytest.raises(GeometryError, match=r"side: expected at most 8,192 .* closed form"):
         line_depth(2**15, 8, 4)
     assert shifted_depth(2**15, 8, 4) == 2**13 - 1
     for bad in ((1, 7, 3), (14, 7, 0), (14, 7, 7), (14, 1, 1)):
