@@ -25,6 +25,7 @@ from vitbias import (
     patches,
     symmetry,
     vit,
+    windows,
 )
 from vitbias.errors import ValuesError, VitbiasError, describe
 
@@ -32,6 +33,7 @@ MODULES = (
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(interface, lattice, patches, symmetry, vit),
     *(augmentation, learning),
+    *(interface, lattice, patches, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -129,6 +131,20 @@ CALLS = {
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),
     vit.layer_norm: dict(tokens=REAL, gain=REAL[0], bias=REAL[1]),
+    windows.attention_mask: dict(height=8, width=6, window=2, shift=1, border="pad", wrap=False),
+    windows.global_pairs: dict(tokens=5),
+    windows.groups: dict(side=8, window=3, shift=1, border="ragged", wrap=False),
+    windows.merge: dict(windows=RNG.normal(size=(6, 4, 2)), height=4, width=6, window=2),
+    windows.padded_pairs: dict(side=8, window=3),
+    windows.partition: dict(tokens=RNG.normal(size=(4, 6, 2)), window=2),
+    windows.query_pairs: dict(side=8, window=3),
+    windows.ragged_pairs: dict(side=8, window=3, shift=1),
+    windows.released_mask: dict(height=8, width=6, window=2, shift=1),
+    windows.require_window: dict(side=8, window=3, shift=1, border="pad"),
+    windows.shift: dict(tokens=RNG.normal(size=(4, 6, 2)), s=1),
+    windows.shifted_pairs: dict(side=8, window=4, shift=1),
+    windows.swin_window: dict(side=8, window=3, shift=1),
+    windows.window_pairs: dict(tokens=8, window=3),
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit

@@ -165,13 +165,25 @@ def notebook():
 
 
 def failed_under_nbval(root):
-    """The notebooks with a failed cell in one strict run, with the settings of the repository."""
-    junit, settings = root / "junit.xml", ROOT / "pyproject.toml"
+    """The notebooks with a failed cell in one strict run, with the settings of the repository.
+
+    The run is shared by two processes, because most of its time is the start of a kernel for each copy.
+    """
+    settings, notebooks = ROOT / "pyproject.toml", sorted((root / "notebooks").glob("*.ipynb"))
     command = [sys.executable, "-m", "pytest", "-c", str(settings), f"--rootdir={root}"]
-    command += ["--nbval", str(root / "notebooks"), f"--junitxml={junit}", "-p", "no:cacheprovider"]
-    run = subprocess.run(command, capture_output=True, text=True)
-    cases = list(ElementTree.parse(junit).iter("testcase"))
-    assert len(cases) == (len(CAUGHT_BY) + 1) * len(SOURCES), run.stdout + run.stderr
+    command += ["--nbval", "-p", "no:cacheprovider"]
+    runs = {
+        root / f"junit{part}.xml": subprocess.Popen(
+            [*command, f"--junitxml={root / f'junit{part}.xml'}", *map(str, notebooks[part::2])],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for part in range(2)
+    }
+    said = [process.communicate()[0] for process in runs.values()]
+    cases = [case for junit in runs for case in ElementTree.parse(junit).iter("testcase")]
+    assert len(cases) == (len(CAUGHT_BY) + 1) * len(SOURCES), said
     faulty = (c for c in cases if c.find("failure") is not None or c.find("error") is not None)
     return {case.get("classname").split(".")[-2] for case in faulty}
 

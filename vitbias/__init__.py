@@ -14,10 +14,12 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
+    counts           parameters, multiply-accumulates and bytes of a model
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     augmentation     data with their images under a group, orbit averages, twirls
     learning         linear learners in closed form, each with its preference in another place
+    windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
     photographs   the two photographs that the book works on
 floor 3, assemblies
@@ -39,6 +41,7 @@ __all__ = [
     "augmentation",
     "cards",
     "claims",
+    "counts",
     "errors",
     "exact_attention",
     "figures",
@@ -51,6 +54,7 @@ __all__ = [
     "photographs",
     "symmetry",
     "vit",
+    "windows",
 ]
 
 
