@@ -10,8 +10,8 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vitbias.errors import GeometryError
-from vitbias.formula import as_size, exact_quotient, is_symbolic, maximum, minimum
+from vitbias.errors import GeometryError, UnknownNameError
+from vitbias.formula import as_size, cells, exact_quotient, is_symbolic, maximum, minimum
 from vitbias.patches import raw_dim
 
 x, y = sympy.symbols("x y", integer=True)
@@ -155,3 +155,28 @@ def test_symbols_are_divided_formally():
 def test_what_is_no_size_is_not_divided(whole, part, field):
     with pytest.raises(GeometryError, match=rf"^{field}: expected an integer"):
         exact_quotient("height", whole, part)
+
+
+@given(side=st.integers(1, 60), cell=st.integers(1, 60))
+def test_cells_by_listing_them(side, cell):
+    starts = range(0, side, cell)
+    whole = [start for start in starts if start + cell <= side]
+    assert cells("side", side, cell, border="pad") == len(starts)
+    if whole:
+        assert cells("side", side, cell, border="drop") == len(whole)
+    else:
+        with pytest.raises(GeometryError, match=f"^side: expected at least {cell}, got {side}$"):
+            cells("side", side, cell, border="drop")
+    if len(whole) == len(starts):
+        assert cells("side", side, cell) == len(whole)
+    else:
+        with pytest.raises(GeometryError, match=f"^side: expected a multiple of {cell}"):
+            cells("side", side, cell)
+
+
+def test_cells_of_symbols_and_unknown_rules():
+    assert cells("side", x, 4) == x / 4
+    assert cells("side", p, 4, border="drop") == sympy.floor(p / 4)
+    assert cells("side", p, 4, border="pad") == -sympy.floor(-p / 4)
+    with pytest.raises(UnknownNameError, match=r"^border: expected one of 'drop', 'pad'"):
+        cells("side", 8, 4, border="crop")

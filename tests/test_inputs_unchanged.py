@@ -12,9 +12,12 @@ import pytest
 import sympy
 
 from vitbias import (
+    architecture,
     arrays,
     attention,
     augmentation,
+    automorphisms,
+    counts,
     errors,
     exact_attention,
     formatting,
@@ -23,6 +26,7 @@ from vitbias import (
     lattice,
     learning,
     patches,
+    positions,
     symmetry,
     vit,
     windows,
@@ -30,6 +34,9 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
+    *(architecture, counts),
+    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
+    *(interface, lattice, patches, positions, symmetry, vit),
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(interface, lattice, patches, symmetry, vit),
     *(augmentation, learning),
@@ -44,9 +51,19 @@ HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
 TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
+STAGE = architecture.Stage(2, 6, 3)
+PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
+    architecture.Architecture: dict(
+        **dict(stages=[STAGE], name="small", image_px=np.array([6, 4]), patch_px=2, classes=3),
+        **dict(position="learned", class_token=True, distillation_token=True, registers=1),
+        **dict(position_extra=2, read_out="class", representation=5, channels=3, qkv_bias=True),
+        **dict(patch_bias=True, patch_norm=False, final_norm=True, layer_scale=False),
+        **dict(border="pad", supervision="hard distillation", teacher="a", source="b"),
+    ),
+    architecture.Stage: dict(depth=2, width=6, heads=3, mlp_ratio=4, window=7, shift=3),
     arrays.as_array: dict(value=REAL, field="x"),
     arrays.require_alike: dict(named=("x", WHOLE, "rows columns")),
     arrays.require_array: dict(value=REAL, field="x", axes="rows columns"),
@@ -71,6 +88,32 @@ CALLS = {
     augmentation.orbit_average: dict(
         values=REAL[:3], group=TURNS, target_group=TURNS.astype(float)
     ),
+    counts.attention_bytes: dict(tokens=5, heads=3, depth=2, bytes_per_value=4),
+    counts.block_macs: dict(tokens=8, width=3, ratio=4, window=2),
+    counts.block_params: dict(width=3, ratio=4),
+    counts.flops: dict(macs=5),
+    counts.head_macs: dict(width=3, classes=2),
+    counts.head_params: dict(width=3, classes=2),
+    counts.macs: dict(architecture=PIPELINE),
+    counts.merging_macs: dict(tokens=8, width=3),
+    counts.merging_params: dict(width=3),
+    counts.mlp_macs: dict(tokens=5, width=3, ratio=4),
+    counts.mlp_params: dict(width=3, ratio=4),
+    counts.msa_macs: dict(tokens=5, width=3),
+    counts.msa_params: dict(width=3, qkv_bias=True),
+    counts.params: dict(architecture=PIPELINE),
+    counts.patch_macs: dict(patches=5, raw=12, width=3),
+    counts.patch_params: dict(raw=12, width=3, bias=True),
+    counts.relative_table_params: dict(window=7, heads=3, columns=5),
+    counts.training_flops: dict(macs=5, images=2),
+    counts.vit_macs: dict(
+        patches=5, raw=12, width=3, depth=2, classes=2, ratio=4, extra=1, heads_out=1
+    ),
+    counts.vit_params: dict(
+        patches=5, raw=12, width=3, depth=2, classes=2, ratio=4, extra=1, heads_out=1
+    ),
+    counts.window_msa_macs: dict(tokens=8, width=3, window=2),
+    automorphisms.automorphisms: dict(matrix=MASK),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -84,6 +127,7 @@ CALLS = {
     formatting.fmt: dict(value=REAL, digits=3),
     formatting.table: dict(header=["a", "b", "c"], rows=REAL, digits=3),
     formula.as_size: dict(value=5, field="x"),
+    formula.cells: dict(side=7, cell=2, border="pad", field="x"),
     formula.exact_quotient: dict(whole=6, part=2, field="x"),
     formula.is_symbolic: dict(values=REAL),
     formula.maximum: dict(first=2, second=3),
@@ -117,6 +161,14 @@ CALLS = {
     patches.raw_dim: dict(patch=2, channels=3),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    positions.learned_table: dict(tokens=3, width=2, scale=0.5, rng=RNG),
+    positions.relative_bias: dict(table=REAL[:, :2], rows=1, columns=3),
+    positions.relative_index: dict(rows=2, columns=3),
+    positions.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
+    positions.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
+    positions.row_column_table: dict(by_row=REAL, by_column=WHOLE),
+    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
+    positions.sine_cosine_table: dict(rows=2, columns=3, width=8, temperature=100.0),
     symmetry.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
@@ -149,13 +201,15 @@ CALLS = {
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
 STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
+VALIDATED = (architecture.Architecture, architecture.Stage, vit.Vit)  # classes that check
+STRUCTURE = {"field", "axes", "floats", "known", "kind", "function"}
 
 
 def public_functions():
     for module in MODULES:
         for name in module.__all__:
             thing = getattr(module, name)
-            if inspect.isfunction(thing) or thing is vit.Vit:
+            if inspect.isfunction(thing) or thing in VALIDATED:
                 yield thing
 
 

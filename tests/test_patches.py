@@ -219,15 +219,15 @@ def test_a_patch_larger_than_the_picture():
     for border in (None, "drop"):
         with pytest.raises(GeometryError):
             patchify(picture, 11, border=border)
-    with pytest.raises(GeometryError, match=r"^patch: expected at most 5, got 11$"):
+    with pytest.raises(GeometryError, match=r"^height: expected at least 11, got 7$"):
         grid_shape(7, 5, 11, border="drop")
-    with pytest.raises(GeometryError, match=r"^patch: expected at most 5, got 7$"):
+    with pytest.raises(GeometryError, match=r"^height: expected at least 7, got 5$"):
         grid_shape(5, 7, 7, border="drop")
     assert patchify(picture, 7, border="pad").shape == (1, 49)
     for patch in (8, 2**80):
         with pytest.raises(GeometryError, match=rf"^patch: expected at most 7, got {patch}$"):
             patchify(picture, patch, border="pad")
-    with pytest.raises(GeometryError, match="at most an integer of more than 4,300 digits"):
+    with pytest.raises(GeometryError, match="at least an integer of more than 4,300 digits"):
         grid_shape(10**5000, 10**5000, 10**5000 + 1, border="drop")
 
 

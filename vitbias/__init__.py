@@ -4,6 +4,7 @@ The modules stand on floors; a module imports from floors below its own, and on 
 without cycles.
 
 floor 0, ground (standard library)
+    architecture  one immutable description of a pipeline
     errors        the one family of errors, and the checks of sizes and names that raise them
     formula       what lets one formula take integers and sympy symbols alike
     formatting    the one formatter for everything that is printed
@@ -19,8 +20,11 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     symmetry         permutations, equivariance defects, commutants
     augmentation     data with their images under a group, orbit averages, twirls
     learning         linear learners in closed form, each with its preference in another place
+    automorphisms    the permutations that leave a matrix as it is
+    positions        tables of positions, relative biases, and resizing
     windows          window attention: partition, shift, masks, counts of pairs
 floor 2, instruments
+    readers       where a description comes from: the catalogue of published models
     photographs   the two photographs that the book works on
 floor 3, assemblies
     claims        one record for each statement that the book proves
@@ -36,9 +40,11 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 __all__ = [
+    "architecture",
     "arrays",
     "attention",
     "augmentation",
+    "automorphisms",
     "cards",
     "claims",
     "counts",
@@ -52,6 +58,8 @@ __all__ = [
     "learning",
     "patches",
     "photographs",
+    "positions",
+    "readers",
     "symmetry",
     "vit",
     "windows",

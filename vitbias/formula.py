@@ -7,14 +7,15 @@ are the few places where the two differ. sympy is imported only when a symbol ar
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vitbias.errors import GeometryError, Literal, describe, require_size
+from vitbias.errors import GeometryError, Literal, describe, require_choice, require_size
 
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Size", "as_size", "exact_quotient", "is_symbolic", "maximum", "minimum"]
+__all__ = ["Size", "as_size", "cells", "exact_quotient", "is_symbolic", "maximum", "minimum"]
 
 Size: TypeAlias = "int | sympy.Expr"
+BORDER_RULES = ("drop", "pad")
 
 
 def is_symbolic(*values: Any) -> bool:
@@ -98,3 +99,27 @@ def exact_quotient(field: str, whole: Any, part: Any) -> Any:
             hint=f"the nearest sizes are {near}",
         )
     return quotient
+
+
+def cells(field: str, side: Any, cell: Any, *, border: str | None = None) -> Any:
+    """side / cell, the cells along one side of a grid.
+
+    ``border`` names what happens to a remainder: ``"drop"`` leaves it out (floor), ``"pad"`` fills a last
+    cell (ceiling); without a rule a remainder is an error.
+
+    >>> cells("height", 30, 8, border="drop"), cells("height", 30, 8, border="pad")
+    (3, 4)
+
+    Raises
+    ------
+    GeometryError : as ``exact_quotient``; also a side without a whole cell under ``"drop"``
+    UnknownNameError : an unknown rule
+    """
+    side, cell = as_size(field, side), as_size("cell", cell)
+    if border is None:
+        return exact_quotient(field, side, cell)
+    require_choice("border", border, BORDER_RULES)
+    count = side // cell if border == "drop" else -(-side // cell)
+    if count == 0:
+        raise GeometryError(field, expected=f"at least {describe(cell)}", got=side)
+    return count

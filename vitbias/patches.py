@@ -21,14 +21,11 @@ from vitbias.errors import (
     Literal,
     ShapeError,
     describe,
-    require_choice,
     require_size,
 )
-from vitbias.formula import Size, as_size, exact_quotient
+from vitbias.formula import Size, as_size, cells, exact_quotient
 
 __all__ = ["grid_shape", "patchify", "raw_dim", "token_count", "unpatchify"]
-
-BORDER_RULES = ("drop", "pad")
 
 
 def raw_dim(patch: Size, channels: Size) -> Any:
@@ -71,16 +68,7 @@ def grid_shape(height: Size, width: Size, patch: Size, *, border: str | None = N
     """
     patch = as_size("patch", patch)
     sides = {"height": as_size("height", height), "width": as_size("width", width)}
-    if border is None:
-        return tuple(exact_quotient(field, side, patch) for field, side in sides.items())
-    require_choice("border", border, BORDER_RULES)
-    counts = tuple(
-        side // patch if border == "drop" else -(-side // patch) for side in sides.values()
-    )
-    if 0 in counts:
-        least = describe(min(sides.values()))
-        raise GeometryError("patch", expected=f"at most {least}", got=patch)
-    return counts
+    return tuple(cells(field, side, patch, border=border) for field, side in sides.items())
 
 
 def patchify(pictures: Any, patch: int, *, border: str | None = None) -> Array:

@@ -1,0 +1,111 @@
+"""Groups by search against all permutations one by one, and against groups that are known."""
+
+from fractions import Fraction
+from itertools import permutations as every_order
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vitbias.automorphisms import Automorphisms, automorphisms
+from vitbias.errors import GeometryError, ShapeError, ValuesError
+from vitbias.symmetry import generated
+
+
+def one_by_one(matrix):
+    matrix = np.asarray(matrix)
+    return {
+        perm
+        for perm in every_order(range(len(matrix)))
+        if all(
+            matrix[perm[i]][perm[j]] == matrix[i][j]
+            for i in range(len(matrix))
+            for j in range(len(matrix))
+        )
+    }
+
+
+MATRICES = st.integers(1, 6).flatmap(
+    lambda n: st.lists(
+        st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=n, max_size=n
+    ).map(np.array)
+)
+
+
+@given(MATRICES, st.booleans())
+def test_the_group_against_all_permutations(matrix, symmetric):
+    if symmetric:
+        matrix = matrix + matrix.T
+    group = automorphisms(matrix)
+    wanted = one_by_one(matrix)
+    assert group.order == len(wanted)
+    assert type(group.order) is int
+    assert generated(group.generators, len(matrix)) == wanted
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 13])
+def test_groups_that_are_known(points):
+    line = np.arange(points)
+    steps = (line[:, None] - line) % points
+    assert automorphisms(np.zeros((points, points))).order == factorial(points)
+    assert automorphisms(np.eye(points)).order == factorial(points)
+    assert automorphisms(np.diag(line)) == Automorphisms(1, ())
+    assert automorphisms(steps).order == points
+    ring = np.minimum(steps, steps.T)
+    assert automorphisms(ring).order == (2 * points if points > 2 else points)
+    assert automorphisms(np.tri(points, dtype=bool)).order == 1
+    blocks = np.kron(np.eye(3, dtype=bool), np.ones((points, points), dtype=bool))
+    assert automorphisms(blocks).order == factorial(points) ** 3 * 6
+
+
+def test_two_graphs_whose_points_all_look_alike():
+    """The Petersen graph, 120; and a hexagon beside two triangles, where the rows do not tell them apart."""
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    petersen = np.array([[not set(p) & set(q) for q in pairs] for p in pairs])
+    assert automorphisms(petersen).order == 120
+    ring = np.array([[(i - j) % 6 in (1, 5) for j in range(6)] for i in range(6)])
+    triangles = np.kron(np.eye(2, dtype=int), 1 - np.eye(3, dtype=int)).astype(bool)
+    both = np.block([[ring, np.zeros((6, 6), bool)], [np.zeros((6, 6), bool), triangles]])
+    assert automorphisms(both).order == 12 * 72
+    # hexagon and triangles take turns, so that the first image that is tried leads nowhere
+    turns = np.arange(12).reshape(2, 6).T.ravel()
+    assert automorphisms(both[np.ix_(turns, turns)]).order == 12 * 72
+
+
+def test_the_kinds_of_entries():
+    half = Fraction(1, 2)
+    assert automorphisms(np.array([[0, half], [half, 0]], dtype=object)).order == 2
+    assert automorphisms([[0.0, 0.1], [0.1 + 1e-16, 0.0]]).order == 1
+    assert automorphisms([[0.0, 1.0], [-1.0, -0.0]]).order == 1
+    assert automorphisms([[2, 1], [1, 2.0]]).order == 2
+
+
+def test_as_many_points_as_a_grid_of_fourteen():
+    row, column = np.divmod(np.arange(196), 14)
+    down, right = ((x[:, None] - x) % 14 for x in (row, column))
+    group = automorphisms(down * 14 + right)
+    assert group.order == 196
+    assert len(group.generators) <= 8
+
+
+@pytest.mark.parametrize(
+    ("matrix", "kind", "message"),
+    [
+        (
+            np.zeros((2, 3)),
+            ShapeError,
+            "matrix: expected as many rows as columns, got shape (2, 3)",
+        ),
+        (np.zeros(3), ShapeError, "matrix: expected axes (points, points), got shape (3,)"),
+        (np.zeros((0, 0)), ShapeError, "matrix: expected axes (points, points), got shape (0, 0)"),
+        (np.zeros((257, 257)), GeometryError, "matrix: expected at most 256 points, got 257"),
+        ([[np.nan]], ValuesError, "matrix: expected finite numbers, got nan at index (0, 0)"),
+        ([["a"]], ValuesError, "matrix: expected integers or floats, got <U1 values"),
+    ],
+)
+def test_matrices_that_are_refused(matrix, kind, message):
+    with pytest.raises(kind) as caught:
+        automorphisms(matrix)
+    assert str(caught.value) == message

@@ -1,0 +1,345 @@
+"""One immutable description of a pipeline, from the picture to the supervision.
+
+Notation: H, W picture [px]; P patch [px]; C channels; D = P²C; d width; h heads; w window side [tokens];
+s shift [tokens]; N patches; T = N + extra tokens; K classes.
+
+    picture (H, W, C) → patches (N, D) → embedding (N, d) [+ norm] → extra tokens, positions (T, d)
+    → stages of pre-norm blocks, patch merging between two stages → norm → read-out → K logits
+
+Conventions. A windowed stage shifts every second block, its second, fourth, …; the shift is floor(w/2)
+unless another is given. Where the shorter side of a stage's grid is at most the window, the window becomes
+that side and nothing is shifted. Patch merging halves the grid, doubles the width, and maps the 4d values of
+a normed 2 x 2 group to 2d without a bias. What does not divide is refused unless a border rule is named.
+
+The description knows sizes only. ``vitbias.counts`` counts it, ``vitbias.readers`` makes it.
+
+Source: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), section 3.1; Touvron et al., ICML 2021
+(arXiv:2012.12877v2), section 4; Liu et al., ICCV 2021 (arXiv:2103.14030v2), sections 3.1 and 3.2, and its
+released code for the rule of small grids.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import index
+from typing import Any
+
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    describe,
+    require_choice,
+    require_instance,
+    require_sequence,
+    require_size,
+)
+from vitbias.formula import BORDER_RULES, cells
+
+__all__ = ["Architecture", "Block", "Stage"]
+
+POSITIONS = ("none", "learned", "sine-cosine", "relative")
+READ_OUTS = ("class", "class and distillation", "mean", "none")
+SUPERVISIONS = (
+    *("labels", "hard distillation", "soft distillation"),
+    *("self-supervision", "image and text", "not stated"),
+)
+LONGEST_TEXT = 400
+FLAGS = (
+    *("class_token", "distillation_token", "qkv_bias"),
+    *("patch_bias", "patch_norm", "final_norm", "layer_scale"),
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Blocks that share their sizes.
+
+    mlp_ratio : r = hidden/d, an integer, or a ``Fraction`` for which r·d is one
+    window : w, or None for attention among all tokens
+    shift : s of every second block, 0 for none; None for floor(w/2)
+
+    Raises
+    ------
+    GeometryError : sizes that are no sizes or do not fit each other
+    """
+
+    depth: int
+    width: int
+    heads: int
+    mlp_ratio: int | Fraction = 4
+    window: int | None = None
+    shift: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("depth", "width", "heads"):
+            object.__setattr__(self, field, require_size(field, getattr(self, field)))
+        if self.width % self.heads:
+            expected = f"a divisor of the width {describe(self.width)}"
+            raise GeometryError("heads", expected=expected, got=self.heads)
+        object.__setattr__(self, "mlp_ratio", _ratio(self.mlp_ratio, self.width))
+        if self.window is None:
+            if self.shift is not None:
+                expected = "None in a stage without windows"
+                raise GeometryError("shift", expected=expected, got=self.shift)
+            return
+        window = require_size("window", self.window)
+        shift = window // 2 if self.shift is None else require_size("shift", self.shift, minimum=0)
+        if shift >= window:
+            expected = f"less than the window {describe(window)}"
+            raise GeometryError("shift", expected=expected, got=shift)
+        object.__setattr__(self, "window", window)
+        object.__setattr__(self, "shift", shift)
+
+    @property
+    def hidden(self) -> int:
+        """r·d, the width inside the MLP."""
+        return int(self.mlp_ratio * self.width)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stage where its grid is known, at its unshifted (``shift`` 0) or shifted blocks.
+
+    grid : (rows, columns) of patches; tokens : rows · columns, and the extra tokens
+    window, shift : as they act on this grid; window None for attention among all tokens
+    padded : (rows, columns) that the windows tile; more than ``grid`` under the border rule "pad" only
+    """
+
+    stage: int
+    grid: tuple[int, int]
+    tokens: int
+    width: int
+    heads: int
+    hidden: int
+    window: int | None
+    shift: int
+    padded: tuple[int, int]
+
+    @property
+    def sees_all(self) -> bool:
+        """Every token attends to every token: no window, or one window that is the grid."""
+        return self.window is None or self.grid == (self.window, self.window)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A pipeline, refused at once where its parts do not fit each other.
+
+    image_px : (H, W), or one integer for both
+    stages : one ``Stage``, or several with patch merging between them
+    position : "none"; "learned" or "sine-cosine" (a table added to the tokens); "relative" (a bias to the
+        scores, one table for each block and head)
+    position_extra : how many extra tokens have a row in that table; None for all of them
+    registers : further learned tokens that are read by nobody
+    read_out : "class", "class and distillation" (two classifiers), "mean" (of the patch tokens), "none"
+    classes : K, or None with read-out "none"
+    representation : width of a hidden layer before the classifier, as in ViT's pre-training; None without
+    qkv_bias, patch_bias, patch_norm, final_norm, layer_scale : whether these parts exist
+    border : None; "drop" (the convolution leaves a remainder of the picture unread); "pad" (picture, windows
+        and merging are filled with zeros)
+    supervision : what the training compares with; ``teacher`` is named with distillation and only then
+    source : where these sizes are stated
+
+    Raises
+    ------
+    GeometryError : sizes that are no sizes or do not fit each other
+    ShapeError : no sequence of stages
+    UnknownNameError : a choice that is not listed above
+    ValuesError : parts of another class; parts that exclude each other
+    """
+
+    name: str
+    image_px: tuple[int, int]
+    patch_px: int
+    stages: tuple[Stage, ...]
+    position: str = "learned"
+    class_token: bool = True
+    distillation_token: bool = False
+    registers: int = 0
+    position_extra: int | None = None
+    read_out: str = "class"
+    classes: int | None = 1000
+    representation: int | None = None
+    channels: int = 3
+    qkv_bias: bool = True
+    patch_bias: bool = True
+    patch_norm: bool = False
+    final_norm: bool = True
+    layer_scale: bool = False
+    border: str | None = None
+    supervision: str = "labels"
+    teacher: str | None = None
+    source: str = "not stated"
+
+    def __post_init__(self) -> None:
+        for field in ("name", "source"):
+            _require_text(field, getattr(self, field))
+        for field in FLAGS:
+            require_instance(field, getattr(self, field), bool)
+        for field, least in (("patch_px", 1), ("channels", 1), ("registers", 0)):
+            self._set(field, require_size(field, getattr(self, field), minimum=least))
+        self._set("image_px", _image(self.image_px))
+        stages = require_sequence("stages", self.stages)
+        self._set("stages", tuple(require_instance("stages", stage, Stage) for stage in stages))
+        require_choice("position", self.position, POSITIONS)
+        require_choice("read_out", self.read_out, READ_OUTS)
+        require_choice("supervision", self.supervision, SUPERVISIONS)
+        if self.border is not None:
+            require_choice("border", self.border, BORDER_RULES)
+        self._require_hierarchy()
+        self._require_tokens()
+        self._require_read_out()
+        self._require_teacher()
+        _ = self.layout  # refuses what does not divide
+
+    @property
+    def raw_dim(self) -> int:
+        """D = P²C, the values of one raw patch."""
+        return self.patch_px**2 * self.channels
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """(rows, columns) of patches that the first stage works on."""
+        return self.layout[0][0].grid
+
+    @property
+    def patches(self) -> int:
+        """N, rows times columns."""
+        rows, columns = self.grid
+        return rows * columns
+
+    @property
+    def extra_tokens(self) -> int:
+        """Class, distillation and register tokens."""
+        return self.class_token + self.distillation_token + self.registers
+
+    @property
+    def tokens(self) -> int:
+        """T = N + extra tokens, at the first stage."""
+        return self.patches + self.extra_tokens
+
+    @property
+    def width(self) -> int:
+        """d of the patch embedding, that of the first stage."""
+        return self.stages[0].width
+
+    @property
+    def depth(self) -> int:
+        """L, the blocks of all stages."""
+        return sum(stage.depth for stage in self.stages)
+
+    @property
+    def layout(self) -> tuple[tuple[Block, Block], ...]:
+        """For each stage the first, third, … block (never shifted) and the second, fourth, … (shifted)."""
+        sides = dict(zip(("height", "width"), self.image_px, strict=True))
+        grid = tuple(
+            cells(field, side, self.patch_px, border=self.border) for field, side in sides.items()
+        )
+        placed = []
+        for number, stage in enumerate(self.stages):
+            if number:
+                pad = "pad" if self.border == "pad" else None
+                grid = tuple(cells(f"grid of stage {number}", side, 2, border=pad) for side in grid)
+            placed.append(self._place(number, stage, grid))
+        return tuple(placed)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All L blocks in order; every second one of a windowed stage is shifted."""
+        return tuple(
+            pair[index % 2]
+            for stage, pair in zip(self.stages, self.layout, strict=True)
+            for index in range(stage.depth)
+        )
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    def _place(self, number: int, stage: Stage, grid: Any) -> tuple[Block, Block]:
+        window, shift, padded = stage.window, stage.shift or 0, grid
+        if window is not None:
+            if min(grid) <= window:
+                window, shift = min(grid), 0
+            pad = "pad" if self.border == "pad" else None
+            name = f"grid of stage {number + 1}"
+            padded = tuple(window * cells(name, side, window, border=pad) for side in grid)
+        tokens = grid[0] * grid[1] + self.extra_tokens
+        sizes = (number, grid, tokens, stage.width, stage.heads, stage.hidden, window)
+        return Block(*sizes, 0, padded), Block(*sizes, shift, padded)
+
+    def _require_hierarchy(self) -> None:
+        if not self.stages:
+            raise ShapeError("stages", expected="at least one stage", got=Literal("none"))
+        for before, after in zip(self.stages, self.stages[1:], strict=False):
+            if after.width != 2 * before.width:
+                expected = f"twice the width {describe(before.width)} of the stage before"
+                raise GeometryError("stages", expected=expected, got=after.width)
+
+    def _require_tokens(self) -> None:
+        extra = self.extra_tokens
+        local = any(stage.window is not None for stage in self.stages)
+        if extra and (local or len(self.stages) > 1):
+            expected = "no extra tokens beside windows or patch merging"
+            raise ValuesError("extra tokens", expected=expected, got=extra)
+        if extra and self.position == "relative":
+            expected = "no extra tokens beside relative positions: they have no offset"
+            raise ValuesError("extra tokens", expected=expected, got=extra)
+        table = self.position in ("learned", "sine-cosine")
+        if self.position_extra is None:
+            self._set("position_extra", extra if table else 0)
+            return
+        rows = require_size("position_extra", self.position_extra, minimum=0)
+        if rows > (extra if table else 0):
+            expected = f"at most {describe(extra)} extra tokens, and a table of positions"
+            raise GeometryError("position_extra", expected=expected, got=rows)
+        self._set("position_extra", rows)
+
+    def _require_read_out(self) -> None:
+        for token, wanted in (("class_token", "class"), ("distillation_token", "distillation")):
+            if wanted in self.read_out and not getattr(self, token):
+                raise ValuesError(
+                    token, expected=f"True with the read-out {self.read_out!r}", got=False
+                )
+        if (self.classes is None) != (self.read_out == "none"):
+            expected = "None with the read-out 'none' and only then"
+            raise ValuesError("classes", expected=expected, got=self.classes)
+        for field in ("classes", "representation"):
+            if getattr(self, field) is not None:
+                self._set(field, require_size(field, getattr(self, field)))
+
+    def _require_teacher(self) -> None:
+        if (self.teacher is not None) != self.supervision.endswith("distillation"):
+            expected = "a name with distillation, and None without"
+            raise ValuesError("teacher", expected=expected, got=self.teacher)
+        if self.teacher is not None:
+            _require_text("teacher", self.teacher)
+
+
+def _ratio(value: Any, width: int) -> int | Fraction:
+    if not isinstance(value, Fraction):
+        return require_size("mlp_ratio", value)
+    if value <= 0 or (value * width).denominator != 1:
+        expected = f"a positive ratio that makes a whole number of {describe(width)}"
+        raise GeometryError("mlp_ratio", expected=expected, got=value)
+    return int(value) if value.denominator == 1 else value
+
+
+def _image(value: Any) -> tuple[int, int]:
+    try:
+        index(value)
+    except TypeError:
+        pass
+    else:
+        side = require_size("image_px", value)
+        return side, side
+    sides = tuple(require_size("image_px", side) for side in require_sequence("image_px", value))
+    if len(sides) != 2:
+        raise ShapeError("image_px", expected="(height, width)", got=sides)
+    return sides
+
+
+def _require_text(field: str, value: Any) -> None:
+    if not (isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_TEXT):
+        expected = f"1 to {LONGEST_TEXT} printable characters"
+        raise ValuesError(field, expected=expected, got=value)

@@ -1,0 +1,144 @@
+"""Published configurations of ViT, DeiT and Swin by name.
+
+>>> from vitbias.readers.catalogue import published
+>>> model = published("ViT-B/16")
+>>> model.tokens, model.raw_dim, model.width
+(197, 768, 768)
+
+A name is a model's, with "@" and a side [px] where the picture is not 224 px. What an entry is:
+
+ViT    the model that classifies 1,000 ImageNet classes by one linear map, as after fine-tuning; ViT's
+       pre-training has one more hidden layer before it and other classes (``representation``, ``classes``)
+DeiT   the model as trained and evaluated; a distilled one has a second token with a classifier of its own,
+       and its teacher is the paper's default
+Swin   without a table of absolute positions, relative biases in every block; at 384 px its window is 12
+
+Sources: ViT B, L, H: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), table 1. ViT Ti, S and B/8: Steiner
+et al., TMLR 2022 (arXiv:2106.10270), and the release google-research/vision_transformer,
+vit_jax/configs/models.py. DeiT: Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1 and section 4.
+Swin: Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3.
+"""
+
+from vitbias.architecture import Architecture, Stage
+from vitbias.errors import require_choice
+
+__all__ = ["NAMES", "published"]
+
+PAPER = "Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), table 1"
+AUGREG = "Steiner et al., TMLR 2022 (arXiv:2106.10270); released vit_jax/configs/models.py"
+DEIT = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1"
+DISTILLED = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1 and section 4"
+SWIN = "Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3"
+
+# size: width, blocks, heads
+PLAIN = {
+    "Ti": (192, 12, 3),
+    "S": (384, 12, 6),
+    "B": (768, 12, 12),
+    "L": (1024, 24, 16),
+    "H": (1280, 32, 16),
+}
+# size and patch: sides of the picture [px] that the source states
+VIT = {
+    "Ti/16": (224, 384),
+    "S/16": (224, 384),
+    "S/32": (224, 384),
+    "B/8": (224,),
+    "B/16": (224, 384),
+    "B/32": (224, 384),
+    "L/16": (224, 384, 512),
+    "L/32": (224, 384),
+    "H/14": (224, 518),
+}
+STUDENTS = {"Ti": (224,), "S": (224,), "B": (224, 384)}
+# size: width of the first stage, its heads, blocks of the third stage, (side [px], window)
+HIERARCHICAL = {
+    "T": (96, 3, 6, ((224, 7),)),
+    "S": (96, 3, 18, ((224, 7),)),
+    "B": (128, 4, 18, ((224, 7), (384, 12))),
+    "L": (192, 6, 18, ((224, 7), (384, 12))),
+}
+
+
+def published(name: str) -> Architecture:
+    """The published configuration with this name.
+
+    Raises
+    ------
+    UnknownNameError : with the nearest names
+    """
+    return MODELS[require_choice("name", name, MODELS)]
+
+
+def _named(stem: str, side: int) -> str:
+    return stem if side == 224 else f"{stem}@{side}"
+
+
+def _vit(size: str, patch: int, side: int) -> Architecture:
+    width, depth, heads = PLAIN[size]
+    augreg = size in ("Ti", "S") or patch == 8
+    return Architecture(
+        name=_named(f"ViT-{size}/{patch}", side),
+        image_px=(side, side),
+        patch_px=patch,
+        stages=(Stage(depth, width, heads),),
+        source=AUGREG if augreg else PAPER,
+    )
+
+
+def _deit(size: str, side: int, distilled: bool) -> Architecture:
+    width, depth, heads = PLAIN[size]
+    return Architecture(
+        name=_named(f"DeiT-{size} distilled" if distilled else f"DeiT-{size}", side),
+        image_px=(side, side),
+        patch_px=16,
+        stages=(Stage(depth, width, heads),),
+        distillation_token=distilled,
+        read_out="class and distillation" if distilled else "class",
+        supervision="hard distillation" if distilled else "labels",
+        teacher="RegNetY-16GF" if distilled else None,
+        source=DISTILLED if distilled else DEIT,
+    )
+
+
+def _swin(size: str, side: int, window: int) -> Architecture:
+    width, heads, third, _ = HIERARCHICAL[size]
+    depths = (2, 2, third, 2)
+    return Architecture(
+        name=_named(f"Swin-{size}", side),
+        image_px=(side, side),
+        patch_px=4,
+        stages=tuple(
+            Stage(depth, width * 2**k, heads * 2**k, window=window)
+            for k, depth in enumerate(depths)
+        ),
+        position="relative",
+        class_token=False,
+        read_out="mean",
+        patch_norm=True,
+        source=SWIN,
+    )
+
+
+def _all() -> list[Architecture]:
+    plain = [
+        _vit(size, int(patch), side)
+        for size, _, patch, sides in ((*key.partition("/"), sides) for key, sides in VIT.items())
+        for side in sides
+    ]
+    students = [
+        _deit(size, side, distilled)
+        for distilled in (False, True)
+        for size, sides in STUDENTS.items()
+        for side in sides
+    ]
+    hierarchical = [
+        _swin(size, side, window)
+        for size, (_, _, _, pictures) in HIERARCHICAL.items()
+        for side, window in pictures
+    ]
+    return [*plain, *students, *hierarchical]
+
+
+MODELS = {model.name: model for model in _all()}
+NAMES = tuple(MODELS)
