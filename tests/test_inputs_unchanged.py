@@ -17,6 +17,8 @@ from vitbias import (
     attention,
     augmentation,
     automorphisms,
+    automorphisms,
+    budgets,
     counts,
     errors,
     exact_attention,
@@ -41,6 +43,8 @@ MODULES = (
     *(interface, lattice, patches, symmetry, vit),
     *(augmentation, learning),
     *(interface, lattice, patches, symmetry, vit, windows),
+    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
+    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -51,6 +55,7 @@ HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
 ROW = np.array([[1, 2, 3]])
 TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
+LEDGER = budgets.Ledger(*range(1, 8))
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
@@ -88,6 +93,23 @@ CALLS = {
     augmentation.orbit_average: dict(
         values=REAL[:3], group=TURNS, target_group=TURNS.astype(float)
     ),
+    budgets.convert: dict(
+        count=50, source="flops", target="macs and norms", products=3, normalised=2
+    ),
+    budgets.ledger: dict(
+        params=3,
+        macs=7,
+        tokens=5,
+        attention_bytes=2,
+        images=11,
+        epochs=3,
+        batch=2,
+        last_batch="keep",
+        teacher_macs=1,
+    ),
+    budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
+    budgets.normalised_values: dict(tokens=5, width=3, depth=2),
+    budgets.ratios: dict(first=LEDGER, second=LEDGER),
     counts.attention_bytes: dict(tokens=5, heads=3, depth=2, bytes_per_value=4),
     counts.block_macs: dict(tokens=8, width=3, ratio=4, window=2),
     counts.block_params: dict(width=3, ratio=4),

@@ -16,6 +16,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
+    budgets          one width for one budget, conventions of counting, the ledger of a run
     vit              a small pre-norm vision transformer that returns every intermediate
     symmetry         permutations, equivariance defects, commutants
     augmentation     data with their images under a group, orbit averages, twirls
@@ -45,6 +46,7 @@ __all__ = [
     "attention",
     "augmentation",
     "automorphisms",
+    "budgets",
     "cards",
     "claims",
     "counts",

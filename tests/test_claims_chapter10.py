@@ -1,0 +1,47 @@
+"""What chapter 10 claims fails when a count or a quotation is broken."""
+
+from fractions import Fraction
+
+import pytest
+
+from vitbias.claims import chapter10
+from vitbias.claims.chapter10 import CLAIMS, JFT_CLASSES, JFT_IMAGES, TABLE_6
+from vitbias.counts import training_flops, vit_macs
+from vitbias.readers.catalogue import published
+
+EVIDENCE = {record.id: record.evidence for record in CLAIMS}
+
+
+@pytest.mark.parametrize("claim_id", EVIDENCE)
+def test_evidence_holds(claim_id: str) -> None:
+    assert all(isinstance(value, str) and value for value in EVIDENCE[claim_id]().values())
+
+
+def test_without_a_class_token_no_row_agrees() -> None:
+    for name, epochs, printed in TABLE_6:
+        model = published(name)
+        work = vit_macs(
+            model.patches, model.raw_dim, model.width, model.depth, JFT_CLASSES, extra=0
+        )
+        total = Fraction(training_flops(work, epochs * JFT_IMAGES), 10**18)
+        assert abs(total / printed - 1) > Fraction(2, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "broken"),
+    [
+        ("JFT_IMAGES", 304_000_000, ["R10.8"]),
+        ("training_flops", lambda work, images: 2 * work * images, ["R10.8"]),
+        ("normalised_values", lambda tokens, width, depth: 2 * depth * tokens * width, ["R10.3"]),
+        ("vit_macs", lambda *sizes: vit_macs(*sizes) + sizes[0] ** 3, ["T16"]),
+        ("vit_params", lambda *sizes: 1, ["R10.1"]),
+        ("SWIN_TABLE_1", {"ViT-B/16@384": (1, "1", "2"), "EffNet-B7": (1, "2", "1")}, ["R10.4"]),
+    ],
+)
+def test_a_broken_count_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object, broken: list[str]
+) -> None:
+    monkeypatch.setattr(chapter10, name, value)
+    for claim_id in broken:
+        with pytest.raises(AssertionError):
+            EVIDENCE[claim_id]()
