@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from vitbias.arrays import (
     as_array,
+    require_alike,
     require_array,
+    require_float64,
     require_floats,
     require_fractions,
     require_in_range,
@@ -285,3 +287,31 @@ def test_messages_with_numbers_too_long_to_write():
         require_in_range("x", [[-1]], "rows 1", 0, huge)
     with pytest.raises(ValuesError, match="got an integer of more than 4,300 digits at"):
         require_in_range("x", [[huge]], "rows 1", 0, 1)
+
+
+@pytest.mark.parametrize("code", REAL_TYPES)
+def test_one_kind_of_float(code):
+    floats = require_float64("x", np.array([[2, 3]], dtype=code), "rows columns")
+    assert floats.dtype == np.float64
+    assert floats.tolist() == [[2, 3]]
+
+
+def test_a_longer_float_that_does_not_fit_is_refused():
+    huge = np.array([np.longdouble(2) ** 5000])
+    if np.isfinite(huge).all():  # some platforms have no longer floats
+        with pytest.raises(
+            ValuesError, match=r"^x: expected finite numbers, got inf at index \(0,\)"
+        ):
+            require_float64("x", huge, "raw")
+
+
+def test_arguments_of_one_computation_are_of_one_kind():
+    exact = require_alike(("a", [[1, 2**80]], "rows columns"), ("b", Fraction(1, 3), ""))
+    assert [type(array.flat[0]) for array in exact] == [Fraction, Fraction]
+    assert exact[0][0, 1] == 2**80
+    floats = require_alike(("a", [[1, 2]], "rows columns"), ("b", 0.5, ""))
+    assert [array.dtype for array in floats] == [np.float64, np.float64]
+    with pytest.raises(ValuesError, match=r"^b: expected integers or floats, got object values"):
+        require_alike(("a", [0.5], "raw"), ("b", [Fraction(1, 3)], "raw"))
+    with pytest.raises(ShapeError, match=r"^b: expected axes \(raw\), got shape \(1, 1\)"):
+        require_alike(("a", [1], "raw"), ("b", [[2]], "raw"))

@@ -17,6 +17,7 @@ from vitbias import (
     attention,
     augmentation,
     automorphisms,
+    automorphisms,
     budgets,
     counts,
     distillation,
@@ -44,6 +45,9 @@ MODULES = (
     *(interface, lattice, patches, positions, symmetry, vit),
     *(arrays, attention, errors, exact_attention, formatting, formula),
     *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
+    *(interface, lattice, patches, symmetry, vit),
+    *(augmentation, learning),
+    *(interface, lattice, patches, symmetry, vit, windows),
     *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
     *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
     *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
@@ -286,8 +290,8 @@ CALLS = {
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
-STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 VALIDATED = (architecture.Architecture, architecture.Stage, vit.Vit)  # classes that check
+STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 
 
 def public_functions():

@@ -108,9 +108,8 @@ def orbit_average(values: Any, group: Any, target_group: Any = None) -> Array:
 def _require_group(moves: Array, raw: int, images: Array | None = None) -> None:
     """Orthogonal, closed under products, each once; the images multiply as the elements do."""
     _require_orthogonal("group", moves, len(moves), raw)
-    if images is not None:
-        _require_orthogonal("target_group", images, len(moves), images.shape[2])
     flat = _numbers(moves).reshape(len(moves), -1)
+    table = []
     for index, element in enumerate(moves):
         # matrices of one length: the nearest is the one with the largest inner product
         products = _products(element, moves)
@@ -118,9 +117,13 @@ def _require_group(moves: Array, raw: int, images: Array | None = None) -> None:
         if not _equal(products, moves[nearest]) or len(set(nearest)) < len(moves):
             got = Literal(f"element {index} times another is not among them, or twice")
             raise ValuesError("group", expected="a group, each element once", got=got)
-        if images is not None and not _equal(_products(images[index], images), images[nearest]):
-            got = Literal(f"another product for element {index}")
-            raise ValuesError("target_group", expected="the products of the group", got=got)
+        table.append(nearest)
+    if images is not None:
+        _require_orthogonal("target_group", images, len(moves), images.shape[2])
+        for index, element in enumerate(images):
+            if not _equal(_products(element, images), images[table[index]]):
+                got = Literal(f"another product for element {index}")
+                raise ValuesError("target_group", expected="the products of the group", got=got)
 
 
 def _require_orthogonal(field: str, matrices: Array, count: int, side: int) -> None:

@@ -124,7 +124,9 @@ def constrained_least_squares(inputs: Any, targets: Any, basis: Any) -> Array:
     directions = np.linalg.qr(flat.T)[0].T.reshape(span.shape)
     answers = x @ np.moveaxis(directions, -1, -2) if y.ndim == 2 else (x @ directions.T).T
     with np.errstate(all="ignore"):
-        weights = _minimum_norm(answers.reshape(len(span), -1).T, y.reshape(-1))
+        # the products are rounded relative to the inputs, also where they should be zero
+        scale = float(_singular(x)[1][0])
+        weights = _minimum_norm(answers.reshape(len(span), -1).T, y.reshape(-1), scale)
         return _finite(np.tensordot(weights, directions, axes=1))
 
 
@@ -243,14 +245,14 @@ def _require_start(x: Array, y: Array, weights: Array) -> None:
         raise ShapeError("initial", expected=f"weights of shape {shape}", got=got)
 
 
-def _minimum_norm(design: Array, targets: Array) -> Array:
-    """design^+ targets, (D, k) or (D,)."""
+def _minimum_norm(design: Array, targets: Array, scale: float | None = None) -> Array:
+    """design^+ targets, (D, k) or (D,); the rank of floats is relative to ``scale``, if given."""
     if _is_exact(design):
         columns = targets.reshape(len(targets), -1)
         solved = _exact_minimum_norm(design, columns)
         return solved.reshape(design.shape[1], *targets.shape[1:])
     left, singular, right = _singular(design)
-    rank = _rank("inputs", design)
+    rank = _rank("inputs", design, scale)
     with np.errstate(all="ignore"):
         kept = right[:rank].T / singular[:rank]
         return _finite(kept @ (left[:, :rank].T @ targets))
@@ -296,9 +298,16 @@ def _singular(matrix: Array) -> tuple[Array, Array, Array]:
         return left, np.ldexp(singular, exponent), right
 
 
-def _rank(field: str, matrix: Array) -> int:
+def _rank(field: str, matrix: Array, scale: float | None = None) -> int:
+    rtol = None
+    if scale is not None:
+        tolerance = max(matrix.shape) * np.finfo(np.float64).eps * scale
+        largest = float(_singular(matrix)[1][0])
+        if not largest > tolerance:
+            return 0
+        rtol = float(tolerance / largest)
     try:
-        return numerical_rank(matrix).rank
+        return numerical_rank(matrix, rtol=rtol).rank
     except AmbiguousRankError as error:
         hint = "write the numbers as fractions, which have an exact rank"
         got = Literal(describe(error.got))
