@@ -17,7 +17,6 @@ from vitbias import (
     attention,
     augmentation,
     automorphisms,
-    automorphisms,
     budgets,
     counts,
     distillation,
@@ -40,31 +39,9 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(architecture, counts),
-    *(arrays, attention, automorphisms, errors, exact_attention, formatting, formula),
-    *(interface, lattice, patches, positions, symmetry, vit),
-    *(arrays, attention, errors, exact_attention, formatting, formula),
-    *(hierarchy, interface, lattice, patches, patterns, reach, symmetry, vit, windows),
-    *(interface, lattice, patches, symmetry, vit),
-    *(augmentation, learning),
-    *(interface, lattice, patches, symmetry, vit, windows),
-    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
-    *(formatting, formula, interface, lattice, patches, positions, symmetry, vit, windows),
-    *(architecture, arrays, attention, automorphisms, budgets, counts, errors, exact_attention),
-    *(formatting, formula, hierarchy, interface, lattice, patches, patterns, positions, reach),
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
-    *(
-        errors,
-        exact_attention,
-        formatting,
-        formula,
-        interface,
-        lattice,
-        learning,
-        patches,
-        positions,
-    ),
-    *(symmetry, vit, windows),
+    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
+    *(patches, patterns, positions, reach, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
