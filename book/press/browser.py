@@ -7,6 +7,7 @@ wider than a phone. The page with the most formulas is also opened as a file, wi
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ __all__ = ["check"]
 
 DESK = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 PHONE_WIDTH = 390
+BROWSERS = 2  # each keeps about one core busy
 PHONE = {**DESK, "width": PHONE_WIDTH, "height": 844}
 INLINE_SCHEMES = ("data:", "blob:", "about:")
 
@@ -58,19 +60,39 @@ def check(site: Path, command: str) -> list[str]:
         if site / "_static" not in path.parents
         and not read_page(path.read_text(encoding="utf-8")).redirect
     ]
-    findings: list[str] = []
     formulas: dict[str, int] = {}
-    with _served(site) as address, Browser(command) as browser:
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            browser.call(f"{domain}.enable")
-        for page in pages:
-            formulas[page], found = _visit(browser, address, page)
-            findings += (f"{page}: {what}" for what in found)
+    findings: dict[str, list[str]] = {}
+    stop = threading.Event()
+
+    def look(part: int) -> None:
+        with _browser(command) as browser:
+            for page in pages[part::BROWSERS]:
+                if stop.is_set():
+                    return
+                formulas[page], findings[page] = _visit(browser, address, page)
+
+    with _served(site) as address:
+        with ThreadPoolExecutor(BROWSERS) as pool:
+            try:
+                # list() raises what a thread raised
+                list(pool.map(look, range(min(BROWSERS, len(pages)))))
+            finally:
+                stop.set()
+        found = [f"{page}: {what}" for page in pages for what in findings[page]]
         if pages:
             page = max(pages, key=lambda name: formulas[name])
-            _, found = _visit(browser, site.resolve().as_uri() + "/", page)
-            findings += (f"{page}: opened as a file: {what}" for what in found)
-    return findings
+            with _browser(command) as browser:
+                _, from_file = _visit(browser, site.resolve().as_uri() + "/", page)
+            found += (f"{page}: opened as a file: {what}" for what in from_file)
+    return found
+
+
+@contextmanager
+def _browser(command: str) -> Iterator[Browser]:
+    with Browser(command) as browser:
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            browser.call(f"{domain}.enable")
+        yield browser
 
 
 def _visit(browser: Browser, address: str, page: str) -> tuple[int, list[str]]:
