@@ -10,7 +10,7 @@ unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBAC
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
 
-.PHONY: help book test test-matrix notebooks clean environment
+.PHONY: help book test test-library test-notebooks test-matrix notebooks clean environment
 
 help:
 	@echo 'make book         the site, in _build/html'
@@ -27,11 +27,17 @@ test: environment
 	@echo 'test: lint and types'
 	@$(python) -m ruff check --quiet
 	@$(python) -m mypy --no-error-summary
-	@echo 'test: the library, the press, the project'
+	@$(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
+
+# these two run side by side; what the second says waits for its end, so that lines do not mix
+test-library:
+	@echo 'test: the library, the press, the project; beside it every notebook, executed again'
 	@$(python) -m coverage run -m pytest --quiet
 	@$(python) -m coverage report
-	@echo 'test: every notebook, executed again'
-	@$(python) -m pytest --quiet --nbval notebooks
+
+test-notebooks:
+	@said=$$(mktemp); $(python) -m pytest --quiet --nbval notebooks >"$$said" 2>&1; status=$$?; \
+	echo 'test: every notebook, executed again'; cat "$$said"; rm -f "$$said"; exit $$status
 
 test-matrix: environment
 	@$(python) -m press.matrix

@@ -43,7 +43,7 @@ def project(tmp_path):
         (root / "book" / module).write_text("import sys\nprint(__spec__.name, *sys.argv[1:])\n")
     (root / "book/press/environment.py").write_text(MAKE_ENVIRONMENT)
     (root / "path").mkdir()
-    for name in ("echo", "find", "rm"):
+    for name in ("cat", "echo", "find", "mktemp", "rm"):
         (root / "path" / name).symlink_to(shutil.which(name))
     return root
 
@@ -169,10 +169,32 @@ def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
     assert (project / "mine").is_dir()
 
 
-def test_the_test_target_runs_every_part():
-    recipe = (HOUSE / "Makefile").read_text().partition("\ntest: ")[2].partition("\n\n")[0]
-    parts = ["ruff check", "mypy", "coverage run -m pytest", "coverage report", "--nbval notebooks"]
-    places = [recipe.index(part) for part in parts]
-    assert places == sorted(places)
-    assert "-@" not in recipe
-    assert "|| true" not in recipe
+PARTS = (
+    "-m ruff check --quiet",
+    "-m mypy --no-error-summary",
+    "-m coverage run -m pytest --quiet",
+    "-m coverage report",
+    "-m pytest --quiet --nbval notebooks",
+)
+# stands for the environment's Python: says how it is called, and fails where it is told to
+SAYING = f"""#!/bin/sh
+case "$*" in -c*|*press.environment*) exec {sys.executable} "$@";; esac
+echo "$@"
+test "$*" != "$FAIL"
+"""
+
+
+@pytest.mark.parametrize("failing", [None, *PARTS])
+def test_the_test_target_runs_every_part_and_fails_with_each(project, failing):
+    (project / ".venv/bin").mkdir(parents=True)
+    program(project, "../.venv/bin/python", SAYING)
+    done = make(project, "test", FAIL=failing or "")
+    called = [line for line in done.stdout.splitlines() if line.startswith("-m ")]
+    if failing is None:
+        assert (done.returncode, sorted(called)) == (0, sorted(PARTS))
+        assert called.index(PARTS[2]) < called.index(PARTS[3])
+    else:
+        assert done.returncode == 2
+        assert failing in called
+        # lint and types come before everything that takes long
+        assert failing in PARTS[2:] or not set(called) & set(PARTS[2:])
