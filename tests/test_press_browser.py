@@ -117,10 +117,14 @@ PAGES = {
     "late.html": '<p class="math"></p><script>MathJax = {startup: {promise: new Promise(done => '
     'setTimeout(() => { document.body.append(document.createElement("mjx-container")); done() },'
     "300))}}</script>",
+    "cut.html": '<div id="eq-long" class="math"><mjx-container display="true" style="display: block; '
+    'overflow: auto; width: 200px"><mjx-math style="display: inline-block; width: 300px">a</mjx-math>'
+    "</mjx-container></div>",
     "wide.html": '<p class="broad" style="width: 500px">text</p>',
 }
 FINDINGS = [
     "console.html: console error: out of 7",
+    "cut.html: formula wider than its box at 390 px: eq-long",
     "merror.html: formula with an error: Undefined",
     "missing.html: console error: Failed to load resource",
     "promise.html: script error: Error: later",

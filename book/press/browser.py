@@ -1,7 +1,8 @@
 """The built pages in a real browser: ``check(site, command)`` returns one line for each finding.
 
-For every page: no request leaves the site, no script fails, every formula is rendered, and nothing is
-wider than a phone. The page with the most formulas is also opened as a file, without a server.
+For every page: no request leaves the site, no script fails, every formula is rendered, and on a phone
+nothing is wider than the screen and no formula wider than its box. The page with the most formulas is also
+opened as a file, without a server.
 """
 
 import sys
@@ -45,6 +46,12 @@ TOO_WIDE = """(() => {
   const name = wide ? wide.tagName.toLowerCase() : "body";
   return name + (wide?.classList.length ? "." + [...wide.classList].join(".") : "");
 })()"""
+
+# such a formula can be scrolled, but nothing says so
+CUT_FORMULAS = """[...document.querySelectorAll("mjx-container[display]")].filter(e => {
+  const maths = (e.querySelector("mjx-math") ?? e).getBoundingClientRect();
+  return maths.width > e.getBoundingClientRect().width + 1;
+}).map(e => e.closest("[id]")?.id ?? "without a label")"""
 
 
 def check(site: Path, command: str) -> list[str]:
@@ -105,12 +112,14 @@ def _visit(browser: Browser, address: str, page: str) -> tuple[int, list[str]]:
         maths = _evaluate(browser, RENDERED)
         browser.call("Emulation.setDeviceMetricsOverride", **PHONE)
         too_wide = _evaluate(browser, TOO_WIDE)
+        cut = _evaluate(browser, CUT_FORMULAS)
     except BrowserError as error:
         return 0, [str(error), *_event_findings(browser.events, address)]
     found = list(_event_findings(browser.events, address))
     found += (f"formula with an error: {what}" for what in maths["errors"])
     if maths["rendered"] != maths["formulas"]:
         found.append(f"{maths['rendered']} of {maths['formulas']} formulas rendered")
+    found += (f"formula wider than its box at {PHONE_WIDTH} px: {name}" for name in cut)
     if too_wide:
         found.append(f"wider than {PHONE_WIDTH} px: {too_wide}")
     return maths["formulas"], found

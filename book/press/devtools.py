@@ -33,6 +33,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # as on a phone, where they take no room
+    "--hide-scrollbars",
     # a request to another host is a finding, and still must not leave the machine
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
