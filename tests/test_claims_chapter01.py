@@ -9,7 +9,7 @@ import pytest
 from vitbias.augmentation import augmented, orbit_average
 from vitbias.claims import chapter01, verify
 from vitbias.exact_attention import exact_softmax
-from vitbias.learning import constrained_least_squares, least_squares
+from vitbias.learning import constrained_least_squares, gradient_descent, least_squares
 
 
 def test_a_missing_image_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,8 +41,23 @@ def test_weights_that_leave_the_span_are_noticed(monkeypatch: pytest.MonkeyPatch
         return np.asarray(start) + Fraction(steps, 100)
 
     monkeypatch.setattr(chapter01, "gradient_descent", drifting)
-    with pytest.raises(AssertionError, match="moved across"):
+    with pytest.raises(AssertionError, match="after 1 steps"):
         verify("T14")
+
+
+def test_one_step_too_many_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def eager(inputs: Any, targets: Any, start: Any, rate: Any, steps: int) -> Any:
+        return gradient_descent(inputs, targets, start, rate, steps + 1)
+
+    monkeypatch.setattr(chapter01, "gradient_descent", eager)
+    with pytest.raises(AssertionError, match="after 0 steps"):
+        verify("T14")
+
+
+def test_dull_heads_do_not_return_the_blur(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chapter01, "exact_softmax", lambda scores: exact_softmax(scores // 10))
+    with pytest.raises(AssertionError, match="three sharp heads"):
+        verify("R1.7")
 
 
 def test_a_teacher_without_the_symmetry_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

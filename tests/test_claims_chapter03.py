@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vitbias.claims import chapter03, verify
-from vitbias.distillation import Loss, soft_distillation
+from vitbias.distillation import Loss, cross_entropy, hard_distillation, soft_distillation
 from vitbias.learning import from_teacher
 
 
@@ -19,8 +19,19 @@ def test_a_gradient_without_its_temperature_is_noticed(monkeypatch):
 
 
 def test_a_bound_that_is_undercut_is_noticed(monkeypatch):
-    monkeypatch.setattr(chapter03, "hard_distillation", lambda *_: Loss(0.5, np.zeros(2)))
+    monkeypatch.setattr(chapter03, "hard_distillation", lambda *_, **__: Loss(0.5, np.zeros(2)))
     with pytest.raises(AssertionError, match="two classes"):
+        verify("T15")
+
+
+@pytest.mark.parametrize("loss", [cross_entropy, hard_distillation])
+def test_half_a_gradient_is_noticed(monkeypatch, loss):
+    def half(*arguments, **options):
+        whole = loss(*arguments, **options)
+        return Loss(whole.value, whole.gradient / 2)
+
+    monkeypatch.setattr(chapter03, loss.__name__, half)
+    with pytest.raises(AssertionError, match="differences"):
         verify("T15")
 
 

@@ -1,5 +1,6 @@
 """The evidence of chapter 12 notices a counterexample to each of its propositions."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,8 @@ def test_a_choice_that_decides_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(chapter12, "exact_attention", deaf)
     refused("RE.11", "tables agree")
+
+
+def test_a_student_that_learns_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chapter12, "Fraction", lambda *_: Fraction(0))
+    refused("RE.11", r"\{\(1, 1\): \[0, 0, 0\]")

@@ -131,7 +131,7 @@ def constrained_least_squares(inputs: Any, targets: Any, basis: Any) -> Array:
 
 
 def rate_bound(inputs: Any) -> float:
-    """2 / λ_max(X^T X): gradient descent converges for every smaller step size, and for no other.
+    """2 / λ_max(X^T X): descent converges from every start for each smaller step size, and for no other.
 
     Raises
     ------

@@ -128,24 +128,25 @@ def _undecided() -> Evidence:
             for x in (np.array([[1], [2], [last]]) for last in range(3))
         }
         used.append(len(outs) > 1)
-    # least squares of least norm on one example (1, 0, 0), truth x1 + x2 + x3, the data's label 0 is wrong
-    errors = {}
-    for teacher, shared in product((0, 1), repeat=2):
-        basis = np.ones((3, 1), dtype=int) if shared else np.eye(3, dtype=int)
-        seen_features, test = basis[0], basis[1]  # of (1, 0, 0) and of (0, 1, 0)
-        fitted = Fraction(teacher, int(seen_features @ seen_features)) * seen_features
-        errors[teacher, shared] = abs(1 - sum(fitted * test))
-    alone = [errors[0, 0] - errors[1, 0], errors[0, 0] - errors[0, 1]]
-    both = errors[0, 0] - errors[1, 1]
+    # least squares of least norm on one example (1, 0, 0), truth x1 + x2 + x3; the teacher says 1, which is
+    # true, the data say ``label``; the test is the example itself, 0, or (0, 1, 0), 1
+    gains = {}
+    for label, test in ((1, 1), (0, 0), (0, 1)):
+        errors = {}
+        for taught, shared in product((0, 1), repeat=2):
+            basis = np.ones((3, 1), dtype=int) if shared else np.eye(3, dtype=int)
+            told = Fraction(1 if taught else label, int(basis[0] @ basis[0]))
+            errors[taught, shared] = abs(1 - told * int(basis[0] @ basis[test]))
+        gains[label, test] = [int(errors[0, 0] - errors[case]) for case in ((1, 0), (0, 1), (1, 1))]
     hold(lost == [False, True], f"labels {lost}")
     hold(agree and differ, "tables agree on seen slots only")
     hold(used == [False, True], f"reached and used {used}")
-    hold(alone == [0, 0] and both == 1, f"{errors}")
+    hold(list(gains.values()) == [[0, 1, 1], [1, 0, 1], [0, 0, 1]], f"{gains}")
     return {
         "lost direction matters, for two labels": fmt(lost),
         "two tables agree on seen slots, on a new one": fmt([agree, not differ]),
         "a reached token is used, for two value maps": fmt(used),
-        "gain by teacher, by sharing, by both": fmt([int(gain) for gain in (*alone, both)]),
+        "gain by teacher, by sharing, by both": fmt([*gains.values()]),
     }
 
 
