@@ -178,3 +178,12 @@ def test_refused_rows():
         fields(uneven)
     with pytest.raises(GeometryError, match="tokens: expected at most 16,777,216 entries"):
         merging_mask(2**10, 2**10)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda pair: [np.uint8(side) for side in pair]])
+def test_a_row_holds_plain_integers_whatever_it_was_made_of(kind):
+    made = StageRow(kind((200, 200)), np.uint8(96), np.uint8(5), np.uint8(100), np.uint8(50))
+    plain = StageRow((200, 200), 96, 5, 100, 50)
+    assert made == plain and type(made.grid) is tuple
+    assert (made.tokens, made.activations) == (40_000, 3_840_000)
+    assert global_block([made]) == global_block([plain]) == 3

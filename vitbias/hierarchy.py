@@ -77,10 +77,15 @@ class StageRow:
         if len(grid) != 2:
             raise ShapeError("grid", expected="rows and columns", got=self.grid)
         _require_rule(self.border)
-        for side in grid:
-            require_window(side, self.window, self.shift, border=self.border)
-        for name in ("width", "blocks"):
-            require_size(name, getattr(self, name))
+        # plain integers from here on: a NumPy uint8 would wrap around, a list is no equal of a pair
+        sizes = [require_window(n, self.window, self.shift, border=self.border) for n in grid]
+        plain: dict[str, Any] = {"grid": tuple(side for side, _, _ in sizes)}
+        plain.update(zip(("window", "shift"), sizes[0][1:], strict=True))
+        plain.update(
+            {name: require_size(name, getattr(self, name)) for name in ("width", "blocks")}
+        )
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     @property
     def tokens(self) -> int:
