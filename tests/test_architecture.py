@@ -207,3 +207,10 @@ def test_tokens_that_nobody_reads_and_tables_that_skip_tokens():
     assert replace(PLAIN, read_out="none", classes=None).classes is None
     taught = replace(PLAIN, supervision="hard distillation", teacher="RegNetY-16GF")
     assert taught.teacher == "RegNetY-16GF"
+
+
+def test_a_list_of_blocks_has_a_limit_and_the_layout_does_not():
+    deep = Architecture("deep", 14, 7, [Stage(10**12, 2, 1)])
+    with pytest.raises(GeometryError, match=r"^depth: expected at most 65,536 blocks, got 10{12};"):
+        _ = deep.blocks
+    assert deep.depth == 10**12 and len(deep.layout) == 1

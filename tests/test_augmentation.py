@@ -171,3 +171,14 @@ def test_why_other_actions_are_refused():
     weights = least_squares([first, SHEAR[1] @ first], [1, 1])
     assert weights.tolist() == [1, 0]
     assert (weights @ SHEAR[1]).tolist() == [1, 1]
+
+
+def test_images_beyond_the_range_of_floats_are_refused():
+    mirror = np.array([np.eye(2), [[0.6, 0.8], [0.8, -0.6]]])
+    most = np.full((1, 2), 1.7e308)
+    with pytest.raises(ValuesError, match=r"^inputs: expected numbers of moderate size"):
+        augmented(most, [1.0], mirror)
+    with pytest.raises(ValuesError, match=r"^targets: expected numbers of moderate size"):
+        augmented([[1.0, 2.0]], most, mirror, mirror)
+    with pytest.raises(ValuesError, match=r"^values: expected numbers of moderate size"):
+        orbit_average([1e308, 1e308], mirror)

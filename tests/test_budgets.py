@@ -219,3 +219,12 @@ def test_a_run_that_takes_no_step() -> None:
 
 def test_bytes_of_the_two_patch_sizes() -> None:
     assert attention_bytes(197, 12, 12, 2) / attention_bytes(50, 12, 12, 2) == (197 / 50) ** 2
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, True, float("nan"), None, "3"])
+def test_a_ledger_holds_positive_counts_so_that_ratios_exist(value):
+    with pytest.raises(GeometryError, match=r"^steps: expected an integer >= 1, got "):
+        Ledger(3, 5, value, 7, 11, 13, 0)
+    with pytest.raises(GeometryError, match=r"^teacher_flops: expected an integer >= 0, got -1"):
+        Ledger(3, 5, 2, 7, 11, 13, -1)
+    assert Ledger(3, 5, 2, 7, 11, 13, 0).teacher_share == 0

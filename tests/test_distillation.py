@@ -359,3 +359,40 @@ def test_inputs_are_left_alone():
     soft_distillation(z, z)
     assert z.tolist() == [1, Fraction(1, 2)]
     assert type(z[0]) is int
+
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+
+
+@pytest.mark.parametrize("target", [[HALF, THIRD], [3 * HALF, -HALF], [0, 0], [2, -1]])
+@pytest.mark.parametrize("kind", [float, Fraction, sympy.sympify])
+def test_targets_that_are_no_shares_are_refused_in_every_arithmetic(target, kind):
+    logits = [kind(0), kind(1)]
+    with pytest.raises(ValuesError, match=r"^target: expected shares that are >= 0 and sum to 1"):
+        cross_entropy(logits, [kind(share) for share in target])
+
+
+def test_symbols_leave_shares_open_or_rule_them_out():
+    a, low = sympy.symbols("a"), sympy.Symbol("low", negative=True)
+    logits = [sympy.Integer(0), sympy.Integer(1)]
+    for open_target in ([a, 1 - a], [a, a]):
+        assert cross_entropy(logits, open_target).value.has(a)
+    for target in ([low, 1 - low], [a, sympy.Rational(1, 3) - a]):
+        with pytest.raises(ValuesError, match=r"^target: expected shares"):
+            cross_entropy(logits, target)
+
+
+def test_large_exact_logits_give_expressions_without_a_warning():
+    large = np.full((5, 3), 10**400, dtype=object)
+    result = distillation(large, np.full((5, 3), 1 / 3), large, weight=0.1, temperature=3)
+    assert result.value.shape == (5,)
+    assert cross_entropy(large, [[1, 0, 0]] * 5).value.dtype == object
+
+
+def test_an_infinite_symbol_is_no_share_and_no_temperature():
+    endless = sympy.Symbol("n", infinite=True)
+    for arguments in ((endless, 3), (HALF, endless)):
+        with pytest.raises(ValuesError, match=r": expected a finite number, got n"):
+            soft_weight(*arguments)
+    with pytest.raises(ValuesError, match=r"^smoothing: expected a finite number"):
+        smooth_label(0, 3, endless)

@@ -344,3 +344,19 @@ def test_what_is_refused(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value).startswith(message)
+
+
+def test_exact_tables_of_many_slots_take_the_entries_that_are_not_zero_only(monkeypatch):
+    calls = []
+    product = np.tensordot
+    monkeypatch.setattr(
+        np, "tensordot", lambda w, g, n: (calls.append(len(w)), product(w, g, n))[1]
+    )
+    table = np.arange(128**2)[:, None]
+    assert (resize_table(table, 128, 128, "half-pixel cubic") == table).all()
+    assert calls == [1] * 256
+    calls.clear()
+    resize_table(table, 128, 130, "half-pixel cubic")
+    assert max(calls) <= 4
+    sizes = resize_operator(1024, 1024, "antialiased cubic")
+    assert (sizes == np.eye(1024, dtype=int)).all()

@@ -45,6 +45,7 @@ SUPERVISIONS = (
     *("self-supervision", "image and text", "not stated"),
 )
 LONGEST_TEXT = 400
+MOST_BLOCKS = 2**16
 FLAGS = (
     *("class_token", "distillation_token", "qkv_bias"),
     *("patch_bias", "patch_norm", "final_norm", "layer_scale"),
@@ -274,7 +275,15 @@ class Architecture:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All L blocks in order; every second one of a windowed stage is shifted."""
+        """All L blocks in order; every second one of a windowed stage is shifted.
+
+        Raises
+        ------
+        GeometryError : more than 65,536 blocks; ``layout`` has two for each stage
+        """
+        if self.depth > MOST_BLOCKS:
+            expected, hint = f"at most {MOST_BLOCKS:,} blocks", "layout has two for each stage"
+            raise GeometryError("depth", expected=expected, got=self.depth, hint=hint)
         return tuple(
             pair[index % 2]
             for stage, pair in zip(self.stages, self.layout, strict=True)

@@ -70,9 +70,13 @@ def augmented(
     if not chosen or max(chosen) >= len(moves):
         expected = f"indices from 0 to {len(moves) - 1}, at least one"
         raise GeometryError("part", expected=expected, got=part)
-    more = [x @ moves[index].T for index in chosen]
-    answers = [y @ images[0][index].T if images else y for index in chosen]
-    return np.concatenate(more), np.concatenate(answers)
+    with np.errstate(all="ignore"):
+        more = [x @ moves[index].T for index in chosen]
+        answers = [y @ images[0][index].T if images else y for index in chosen]
+    return (
+        _finite("inputs", np.concatenate(more)),
+        _finite("targets", np.concatenate(answers)),
+    )
 
 
 def orbit_average(values: Any, group: Any, target_group: Any = None) -> Array:
@@ -101,8 +105,16 @@ def orbit_average(values: Any, group: Any, target_group: Any = None) -> Array:
     if images and (rows.ndim == 1 or len(rows) != images[0].shape[1]):
         expected = f"{images[0].shape[1]} rows, as the target group acts on"
         raise ShapeError("values", expected=expected, got=Literal(f"shape {rows.shape}"))
-    turned = rows @ moves if not images else np.swapaxes(images[0], 1, 2) @ rows @ moves
-    return np.asarray(turned.sum(axis=0) / len(moves))
+    with np.errstate(all="ignore"):
+        turned = rows @ moves if not images else np.swapaxes(images[0], 1, 2) @ rows @ moves
+        return _finite("values", np.asarray(turned.sum(axis=0) / len(moves)))
+
+
+def _finite(field: str, result: Array) -> Array:
+    if result.dtype.kind == "f" and not np.isfinite(result).all():
+        got = Literal("numbers whose images leave the range of floats")
+        raise ValuesError(field, expected="numbers of moderate size", got=got)
+    return result
 
 
 def _require_group(moves: Array, raw: int, images: Array | None = None) -> None:

@@ -96,6 +96,10 @@ class Ledger:
     tokens : tokens seen in attention, ``images`` times T
     student_flops : forward and backward passes, 6 operations a mac
     teacher_flops : forward passes only, 2 operations a mac; 0 without a teacher
+
+    Raises
+    ------
+    GeometryError : a count that is not a positive integer; only ``teacher_flops`` may be 0
     """
 
     params: int
@@ -105,6 +109,12 @@ class Ledger:
     tokens: int
     student_flops: int
     teacher_flops: int
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = 0 if field.name == "teacher_flops" else 1
+            value = require_size(field.name, getattr(self, field.name), minimum=least)
+            object.__setattr__(self, field.name, value)
 
     @property
     def total_flops(self) -> int:

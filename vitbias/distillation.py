@@ -56,6 +56,8 @@ SHARED = ("all", "others")
 LARGEST_SUM_ERROR = 1e-6
 MOST_CLASSES = 2**20
 PLAIN = {int, float, Fraction}
+# floats that left the range are refused by the check of the result; big expressions only set the flags
+QUIET = np.errstate(over="ignore", invalid="ignore")
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,14 @@ def smooth_label(label: Any, classes: int, smoothing: Any = 0, *, shared: str = 
     return np.where(hot, np.array(high, dtype=kind), np.array(low, dtype=kind))
 
 
+@QUIET
 def cross_entropy(student: Any, target: Any) -> Loss:
     """CE(p, q) = -Σ q log p with p = softmax(z_s); gradient p - q.
 
     Parameters
     ----------
     student : (..., K) logits
-    target : (..., K), each row non-negative with sum 1
+    target : (..., K), each row non-negative with sum 1; of symbols, what they leave open is allowed
 
     Raises
     ------
@@ -110,14 +113,13 @@ def cross_entropy(student: Any, target: Any) -> Loss:
     GeometryError : fewer than two classes
     """
     student, target = _pair("student", student, "target", target)
-    if target.dtype != object:
-        inside = target.min() >= 0 and target.max() <= 2  # so that the sum cannot overflow
-        if not inside or abs(target.sum(axis=-1) - 1).max() > LARGEST_SUM_ERROR:
-            raise ValuesError("target", expected="shares that are >= 0 and sum to 1", got=target)
+    if not _are_shares(target):
+        raise ValuesError("target", expected="shares that are >= 0 and sum to 1", got=target)
     logs = _log_softmax("student", student, 1)
     return _loss(-(target * logs).sum(axis=-1), _exp(logs) - target)
 
 
+@QUIET
 def soft_distillation(
     student: Any, teacher: Any, *, temperature: Any = 1, direction: str = DIRECTIONS[0]
 ) -> Loss:
@@ -146,12 +148,11 @@ def soft_distillation(
         for name, logits in (("student", student), ("teacher", teacher))
     )
     p, q = _exp(logs), _exp(teacher_logs)
-    with np.errstate(over="ignore", invalid="ignore"):  # the check of the result refuses it
-        ratio = logs - teacher_logs
-        mean = (p * ratio).sum(axis=-1)
-        if forward:
-            return _loss(-tau * tau * (q * ratio).sum(axis=-1), tau * (p - q))
-        return _loss(tau * tau * mean, tau * p * (ratio - np.asarray(mean)[..., None]))
+    ratio = logs - teacher_logs
+    mean = (p * ratio).sum(axis=-1)
+    if forward:
+        return _loss(-tau * tau * (q * ratio).sum(axis=-1), tau * (p - q))
+    return _loss(tau * tau * mean, tau * p * (ratio - np.asarray(mean)[..., None]))
 
 
 def hard_distillation(student: Any, label: Any, teacher_label: Any, *, smoothing: Any = 0) -> Loss:
@@ -204,6 +205,7 @@ def soft_weight(weight: Any, temperature: Any, classes: Any = 1) -> Any:
         raise ValuesError("soft weight", expected=expected, got=(share, tau, divisor)) from None
 
 
+@QUIET
 def distillation(
     student: Any,
     target: Any,
@@ -293,6 +295,17 @@ def _logits(field: str, value: Any) -> Array:
         array = _symbolic(field, array)
     _require_classes(array.shape[-1])
     return array
+
+
+def _are_shares(target: Array) -> bool:
+    """No negative entry, and rows that sum to 1; what symbols leave open counts as such."""
+    if target.dtype != object:
+        inside = target.min() >= 0 and target.max() <= 2  # so that the sum cannot overflow
+        return bool(inside and abs(target.sum(axis=-1) - 1).max() <= LARGEST_SUM_ERROR)
+    if any(entry.is_negative for entry in target.flat):
+        return False
+    sums = np.asarray(target.sum(axis=-1)).flat
+    return all(total.free_symbols or abs(total - 1) <= LARGEST_SUM_ERROR for total in sums)
 
 
 def _symbolic(field: str, array: Array) -> Array:
@@ -416,7 +429,7 @@ def _require_share(field: str, value: Any) -> Any:
 
 def _number(field: str, value: Any) -> Any:
     """A real symbol as it is, an exact number as a fraction, anything else as a float."""
-    if is_symbolic(value) and value.is_extended_real is not False:
+    if is_symbolic(value) and value.is_extended_real is not False and value.is_finite is not False:
         return value
     number = require_number(field, value)
     if isinstance(value, Rational):

@@ -206,12 +206,13 @@ def resize_operator(old: int, new: int, method: str) -> Array:
             centre = Fraction(slot * (old - 1), max(new - 1, 1))  # a single slot reads the first
         else:
             centre = Fraction((2 * slot + 1) * old - new, 2 * new)
-        for node in range(ceil(centre - reach), floor(centre + reach) + 1):
-            if alignment == "antialiased" and not 0 <= node < old:
-                continue
-            weight = _kernel(abs(node - centre) / stretch, kernel, sharpness)
-            operator[slot, min(max(node, 0), old - 1)] += weight
-        operator[slot] /= operator[slot].sum()
+        nodes = range(ceil(centre - reach), floor(centre + reach) + 1)
+        if alignment == "antialiased":
+            nodes = range(max(nodes.start, 0), min(nodes.stop, old))
+        weights = [_kernel(abs(node - centre) / stretch, kernel, sharpness) for node in nodes]
+        total = sum(weights)
+        for node, weight in zip(nodes, weights, strict=True):
+            operator[slot, min(max(node, 0), old - 1)] += weight / total
     return operator
 
 
@@ -248,13 +249,21 @@ def resize_table(table: Any, old: int, new: int, method: str, *, kept: int = 0) 
         operator = operator.astype(float)
     grid = table[kept:].reshape(*[operator.shape[1]] * 2, -1)
     with np.errstate(over="ignore", invalid="ignore"):
-        # a product and a sum each: object arrays have no other einsum
-        grid = np.tensordot(operator, grid, 1)
-        grid = np.tensordot(operator, grid.swapaxes(0, 1), 1).swapaxes(0, 1)
+        grid = _along(operator, _along(operator, grid).swapaxes(0, 1)).swapaxes(0, 1)
     result = np.concatenate([table[:kept], grid.reshape(-1, table.shape[1])])
     if not exact and not np.isfinite(result).all():
         raise ValuesError("table", expected="values far from the limit of floats", got=table)
     return result
+
+
+def _along(operator: Array, grid: Array) -> Array:
+    """operator · grid along the first axis; of fractions only the few that are not zero."""
+    if operator.dtype.kind == "f":
+        return np.tensordot(operator, grid, 1)
+    used = [np.flatnonzero(row) for row in operator]
+    return np.array(
+        [np.tensordot(row[n], grid[n], 1) for row, n in zip(operator, used, strict=True)]
+    )
 
 
 def _kernel(distance: Any, kernel: str, a: Any) -> Any:

@@ -146,7 +146,8 @@ def _translations() -> Evidence:
     rolls = [np.roll(grid, step, (0, 1)).ravel() for step in product(range(3), repeat=2)]
     wrapped = relative_bias(rng.permutation(9)[:, None], 3, 3, torus=True)[0]
     flat = relative_bias(rng.permutation(25)[:, None], 3, 3)[0]
-    table = np.arange(18).reshape(9, 2) % 7
+    table = np.arange(18).reshape(9, 2) % 11
+    hold(len(np.unique(table, axis=0)) == len(table), "rows that are not distinct")
 
     def layer(x: np.ndarray, bias: np.ndarray, where: np.ndarray) -> np.ndarray:
         z = x + where
@@ -336,7 +337,7 @@ CLAIMS = (
     ),
     _record(
         id="R8.5",
-        statement="A resized table fills new positions with mixtures and never reaches most directions.",
+        statement="A resized table fills new positions with mixtures and never reaches all directions.",
         tier="exact",
         assumptions=("linear resizing along both axes", "larger grid"),
         fails_when="the table is trained on at the new size",
