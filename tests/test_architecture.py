@@ -172,7 +172,7 @@ def test_what_does_not_fit_is_refused(changes, kind, message):
         (dict(mlp_ratio=Fraction(1, 5)), "mlp_ratio: expected a positive ratio that makes a whole"),
         (dict(mlp_ratio=Fraction(-1, 2)), "mlp_ratio: expected a positive ratio"),
         (dict(window=0), "window: expected an integer >= 1, got 0"),
-        (dict(window=7, shift=7), "shift: expected less than the window 7, got 7"),
+        (dict(window=7, shift=7), "shift: expected less than the window, 7, got 7"),
         (dict(window=7, shift=-1), "shift: expected an integer >= 0, got -1"),
         (dict(shift=3), "shift: expected None in a stage without windows, got 3"),
     ],

@@ -319,7 +319,7 @@ def test_padded_windows_compute_the_padded_pairs(side):
 
 @pytest.mark.parametrize("side", [5, 7, 8, 14, 56])
 @pytest.mark.parametrize("window", [1, 4, 7])
-def test_a_small_grid_takes_the_window_that_windows_says(side, window):
+def test_a_grid_no_larger_than_the_window_is_one_window(side, window):
     stage = Stage(2, 22, 11, window=window)
     model = Architecture(
         "small grid",
@@ -332,4 +332,6 @@ def test_a_small_grid_takes_the_window_that_windows_says(side, window):
         border="pad",
     )
     block = model.blocks[1]
-    assert (block.window, block.shift) == windows.swin_window(side, window, window // 2)
+    whole = side <= window
+    assert (block.window, block.shift) == ((side, 0) if whole else (window, window // 2))
+    assert block.sees_all == whole

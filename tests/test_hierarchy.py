@@ -6,9 +6,9 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
+from vitbias.architecture import Architecture, Stage
+from vitbias.errors import GeometryError, UnknownNameError, ValuesError
 from vitbias.hierarchy import (
-    StageRow,
     fields,
     global_block,
     merge_patches,
@@ -18,22 +18,36 @@ from vitbias.hierarchy import (
 )
 from vitbias.interface import exact_rank
 from vitbias.reach import compose
+from vitbias.readers.catalogue import published
 from vitbias.windows import attention_mask
 
 TINY = (2, 2, 6, 2)
 
 
-def dense_fields(rows, shifted):
+def swin(image, window, depths=TINY, *, patch=4, width=96, border=None):
+    stages = [Stage(blocks, width * 2**n, 1, window=window) for n, blocks in enumerate(depths)]
+    return Architecture(
+        "a Swin", image, patch, stages, "relative", False, read_out="mean", border=border
+    )
+
+
+def dense_fields(model, shifted):
     """Shortest field of every block in rows and columns, from boolean products of dense masks."""
-    height, width = rows[0].grid
+    rows = stage_table(model)
+    height, width = model.grid
     reached = np.eye(height * width, dtype=bool)
     found = []
     for number, row in enumerate(rows):
         if number:
-            reached = compose([reached, merging_mask(*rows[number - 1].grid)])
+            # merging of a padded grid, without the cells that are only padding
+            before = rows[number - 1].grid
+            whole = tuple(2 * side for side in row.grid)
+            real = np.zeros(whole, dtype=bool)
+            real[: before[0], : before[1]] = True
+            reached = compose([reached, merging_mask(*whole)[:, real.ravel()]])
         for block in range(row.blocks):
             cut = row.shift if shifted and block % 2 else 0
-            mask = attention_mask(*row.grid, row.window, cut, border=row.border)
+            mask = attention_mask(*row.grid, row.window, cut, border="pad")
             reached = compose([reached, mask])
             grids = reached.reshape(-1, height, width)
             found.append(tuple(int(grids.any(axis=a).sum(axis=1).min()) for a in (2, 1)))
@@ -87,10 +101,11 @@ def test_merging_is_compressive(rng):
 
 
 def test_swin_t():
-    rows = stage_table(224, 4, 96, TINY, 7)
+    rows = stage_table(published("Swin-T"))
     assert [row.grid for row in rows] == [(56, 56), (28, 28), (14, 14), (7, 7)]
     assert [row.tokens for row in rows] == [3136, 784, 196, 49]
     assert [row.width for row in rows] == [96, 192, 384, 768]
+    assert [row.blocks for row in rows] == [2, 2, 6, 2]
     assert [row.activations for row in rows] == [301_056, 150_528, 75_264, 37_632]
     assert [(row.window, row.shift) for row in rows] == [(7, 3)] * 3 + [(7, 0)]
     assert rows[1].activations == 224 * 224 * 3
@@ -101,15 +116,15 @@ def test_swin_t():
     [(224, 7, 7, 11), (384, 12, 7, 11), (448, 7, 11, None)],
 )
 def test_global_blocks(image, window, with_shift, without):
-    rows = stage_table(image, 4, 96, TINY, window)
-    assert global_block(rows) == with_shift
-    assert global_block(iter(rows), shifted=False) == without
+    model = swin(image, window)
+    assert global_block(model) == with_shift
+    assert global_block(model, shifted=False) == without
 
 
 @pytest.mark.parametrize("shifted", [True, False])
 def test_swin_t_by_dense_products(shifted):
-    rows = stage_table(224, 4, 96, TINY, 7)
-    assert fields(rows, shifted=shifted) == dense_fields(rows, shifted)
+    model = published("Swin-T")
+    assert fields(model, shifted=shifted) == dense_fields(model, shifted)
 
 
 @given(
@@ -122,59 +137,41 @@ def test_fields_are_dense_products(sides, depths, window, shifted):
     scale = 2 ** (len(depths) - 1)
     image = tuple(2 * scale * side for side in sides)
     try:
-        rows = stage_table(image, 2, 3, depths, window)
+        model = swin(image, window, depths, patch=2, width=3)
     except GeometryError:
-        rows = stage_table(image, 2, 3, depths, window, border="pad")
-    found = fields(rows, shifted=shifted)
-    assert found == dense_fields(rows, shifted)
+        model = swin(image, window, depths, patch=2, width=3, border="pad")
+    found = fields(model, shifted=shifted)
+    assert found == dense_fields(model, shifted)
     assert len(found) == sum(depths)
-    block = global_block(rows, shifted=shifted)
-    assert (block is None) == (rows[0].grid not in found)
-    assert block is None or found[block - 1] == rows[0].grid != (*found, 0)[block - 2]
+    block = global_block(model, shifted=shifted)
+    assert (block is None) == (model.grid not in found)
+    assert block is None or found[block - 1] == model.grid != (*found, 0)[block - 2]
 
 
 def test_odd_grids_under_padding():
-    rows = stage_table((20, 28), 4, 3, (1, 1, 1), 2, border="pad")
-    assert [row.grid for row in rows] == [(5, 7), (3, 4), (2, 2)]
-    assert fields(rows) == ((1, 1), (1, 3), (5, 7))
-    with pytest.raises(GeometryError):
-        stage_table((20, 28), 4, 3, (1, 1, 1), 2)
+    model = swin((20, 28), 2, (1, 1, 1), border="pad")
+    assert [row.grid for row in stage_table(model)] == [(5, 7), (3, 4), (2, 2)]
+    assert fields(model) == dense_fields(model, True) == ((1, 1), (1, 3), (5, 7))
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "message"),
-    [
-        (dict(image_px=(224, 224, 3)), ShapeError, "image_px: expected one side or two, got 3"),
-        (dict(image_px=225), GeometryError, "height: expected a multiple of 4, got 225"),
-        (dict(image_px=256), GeometryError, "side: expected a multiple of the window, 7"),
-        (dict(image_px=2**40), GeometryError, "stages: expected at most 16,384 tokens a side"),
-        (dict(depths=()), ShapeError, "depths: expected at least one stage"),
-        (dict(depths=(1025,)), GeometryError, "stages: expected at most 16,384 tokens a side"),
-        (dict(depths=(2, 0)), GeometryError, "depths: expected an integer >= 1, got 0"),
-        (dict(depths=(1,) * 5), GeometryError, "height: expected a multiple of 2, got 7"),
-        (dict(border="ragged"), UnknownNameError, "border: expected one of 'pad'"),
-    ],
-)
-def test_refused_tables(change, kind, message):
-    sizes = dict(image_px=224, patch_px=4, width=96, depths=TINY, window=7)
-    with pytest.raises(kind) as caught:
-        stage_table(**sizes | change)
-    assert str(caught.value).startswith(message)
+def test_one_stage_without_windows():
+    model = published("ViT-B/16")
+    (row,) = stage_table(model)
+    assert (row.grid, row.window, row.shift, row.tokens) == ((14, 14), None, 0, 196)
+    assert fields(model) == ((14, 14),) * 12
+    assert global_block(model) == 1
 
 
-def test_refused_rows():
-    with pytest.raises(ShapeError, match="rows: expected at least one stage"):
-        fields([])
-    with pytest.raises(ValuesError, match="rows: expected an instance of StageRow"):
-        global_block([3])
+def test_refused():
+    for function in (stage_table, fields, global_block):
+        with pytest.raises(ValuesError, match="architecture: expected an instance of Architecture"):
+            function("Swin-T")
     with pytest.raises(ValuesError, match="shifted: expected an instance of bool"):
-        fields(stage_table(8, 2, 3, (1,), 2), shifted=1)
-    with pytest.raises(ShapeError, match="grid: expected rows and columns"):
-        StageRow((4,), 3, 1, 2, 0)
-    with pytest.raises(GeometryError, match="blocks"):
-        StageRow((4, 4), 3, 0, 2, 0)
-    uneven = [StageRow((4, 4), 3, 1, 2, 0), StageRow((4, 4), 3, 1, 2, 0)]
-    with pytest.raises(ValuesError, match="rows: expected stages that halve the grid"):
-        fields(uneven)
+        fields(published("Swin-T"), shifted=1)
+    expected = "stages: expected at most 16,384 tokens a side and 1,024 blocks, got"
+    with pytest.raises(GeometryError, match=f"{expected} 16385 and 1"):
+        fields(swin((16_385, 7), 7, (1,), patch=1, border="pad"))
+    with pytest.raises(GeometryError, match=f"{expected} 14 and 1025"):
+        fields(swin(14, 7, (1025,), patch=1))
     with pytest.raises(GeometryError, match="tokens: expected at most 16,777,216 entries"):
         merging_mask(2**10, 2**10)

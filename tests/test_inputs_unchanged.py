@@ -55,7 +55,6 @@ TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(
 LEDGER = budgets.Ledger(*range(1, 8))
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
-STAGES = hierarchy.stage_table(8, 2, 3, (2, 1), 2)
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
@@ -66,6 +65,8 @@ CALLS = {
         **dict(patch_bias=True, patch_norm=False, final_norm=True, layer_scale=False),
         **dict(border="pad", supervision="hard distillation", teacher="a", source="b"),
     ),
+    architecture.require_shift: dict(window=3, shift=1),
+    architecture.swin_window: dict(side=8, window=3, shift=1),
     architecture.Stage: dict(depth=2, width=6, heads=3, mlp_ratio=4, window=7, shift=3),
     arrays.as_array: dict(value=REAL, field="x"),
     arrays.require_alike: dict(named=("x", WHOLE, "rows columns")),
@@ -178,14 +179,12 @@ CALLS = {
     formula.is_symbolic: dict(values=REAL),
     formula.maximum: dict(first=2, second=3),
     formula.minimum: dict(first=2, second=3),
-    hierarchy.fields: dict(rows=STAGES, shifted=False),
-    hierarchy.global_block: dict(rows=STAGES, shifted=False),
+    hierarchy.fields: dict(architecture=PIPELINE, shifted=False),
+    hierarchy.global_block: dict(architecture=PIPELINE, shifted=False),
     hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
     hierarchy.merging_mask: dict(height=4, width=6),
     hierarchy.merging_nullity: dict(width=3),
-    hierarchy.stage_table: dict(
-        image_px=(8, 12), patch_px=2, width=3, depths=(1, 2), window=2, border="pad"
-    ),
+    hierarchy.stage_table: dict(architecture=PIPELINE),
     interface.collision: dict(weight=ROW, patch=np.array([9, 8, 7]), low=0, high=255),
     interface.exact_rank: dict(weight=REAL),
     interface.integer_rows: dict(weight=REAL),
@@ -262,7 +261,6 @@ CALLS = {
     windows.require_window: dict(side=8, window=3, shift=1, border="pad"),
     windows.shift: dict(tokens=RNG.normal(size=(4, 6, 2)), s=1),
     windows.shifted_pairs: dict(side=8, window=4, shift=1),
-    windows.swin_window: dict(side=8, window=3, shift=1),
     windows.window_pairs: dict(tokens=8, window=3),
 }
 

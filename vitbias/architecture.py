@@ -36,7 +36,7 @@ from vitbias.errors import (
 )
 from vitbias.formula import BORDER_RULES, cells
 
-__all__ = ["Architecture", "Block", "Stage"]
+__all__ = ["Architecture", "Block", "Stage", "require_shift", "swin_window"]
 
 POSITIONS = ("none", "learned", "sine-cosine", "relative")
 READ_OUTS = ("class", "class and distillation", "mean", "none")
@@ -49,6 +49,36 @@ FLAGS = (
     *("class_token", "distillation_token", "qkv_bias"),
     *("patch_bias", "patch_norm", "final_norm", "layer_scale"),
 )
+
+
+def require_shift(window: Any, shift: Any) -> tuple[int, int]:
+    """(w, s) as ints, if 0 <= s < w.
+
+    Raises
+    ------
+    GeometryError : no sizes, or s >= w
+    """
+    window = require_size("window", window)
+    shift = require_size("shift", shift, minimum=0)
+    if shift >= window:
+        expected = f"less than the window, {describe(window)}"
+        raise GeometryError("shift", expected=expected, got=shift)
+    return window, shift
+
+
+def swin_window(side: int, window: int, shift: int) -> tuple[int, int]:
+    """(w, s) as released Swin uses them: (g, 0) where the grid is not larger than the window.
+
+    >>> swin_window(14, 7, 3), swin_window(7, 7, 3), swin_window(6, 7, 3)
+    ((7, 3), (7, 0), (6, 0))
+
+    Raises
+    ------
+    GeometryError : no sizes, or s >= w
+    """
+    side = require_size("side", side)
+    window, shift = require_shift(window, shift)
+    return (side, 0) if side <= window else (window, shift)
 
 
 @dataclass(frozen=True)
@@ -84,10 +114,8 @@ class Stage:
                 raise GeometryError("shift", expected=expected, got=self.shift)
             return
         window = require_size("window", self.window)
-        shift = window // 2 if self.shift is None else require_size("shift", self.shift, minimum=0)
-        if shift >= window:
-            expected = f"less than the window {describe(window)}"
-            raise GeometryError("shift", expected=expected, got=shift)
+        half = window // 2
+        window, shift = require_shift(window, half if self.shift is None else self.shift)
         object.__setattr__(self, "window", window)
         object.__setattr__(self, "shift", shift)
 
@@ -257,10 +285,9 @@ class Architecture:
         object.__setattr__(self, field, value)
 
     def _place(self, number: int, stage: Stage, grid: Any) -> tuple[Block, Block]:
-        window, shift, padded = stage.window, stage.shift or 0, grid
-        if window is not None:
-            if min(grid) <= window:
-                window, shift = min(grid), 0
+        window, shift, padded = None, 0, grid
+        if stage.window is not None:
+            window, shift = swin_window(min(grid), stage.window, stage.shift or 0)
             pad = "pad" if self.border == "pad" else None
             name = f"grid of stage {number + 1}"
             padded = tuple(window * cells(name, side, window, border=pad) for side in grid)

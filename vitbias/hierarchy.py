@@ -6,12 +6,12 @@ token here; w window side, s shift [tokens].
 Convention: merging joins 2 x 2 tokens to one of width 4C, in the order of released Swin code: top left,
 bottom left, top right, bottom right (down the columns, unlike the rows of a patch). A linear map then
 takes 4C to 2C. Blocks are counted over the whole network, from 1; each stage starts with a regular layer.
+Grids, windows and shifts of the stages are those of ``vitbias.architecture``.
 
 A merged token reaches what its four parts reach. Rows and columns are treated apart (``vitbias.reach``).
 
 Source: Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.1 and 3.2; the released code for the order of
-the four parts, for w := min(h, k) and s := 0 where a grid is not larger than its window, and for the zeros
-at bottom and right (detection code) where a side is odd or ragged.
+the four parts, and for the zeros at bottom and right (detection code) where a side is odd.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,20 @@ from typing import Any
 import numpy as np
 from einops import rearrange
 
+from vitbias.architecture import Architecture
 from vitbias.arrays import Array, require_array
 from vitbias.errors import (
     GeometryError,
     Literal,
-    ShapeError,
-    ValuesError,
     describe,
     require_choice,
     require_instance,
-    require_sequence,
     require_size,
 )
-from vitbias.formula import Size, as_size, exact_quotient
+from vitbias.formula import Size, as_size, cells
 from vitbias.interface import min_nullity
-from vitbias.patches import grid_shape
 from vitbias.reach import line_reach
-from vitbias.windows import groups, require_window, swin_window
+from vitbias.windows import groups
 
 __all__ = [
     "StageRow",
@@ -56,40 +53,25 @@ MOST_PAIRS = 2**24
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage: its grid (rows, columns) [tokens], width of a token, blocks, window and shift [tokens].
+    """One stage: its blocks, grid (rows, columns) [tokens], width of a token, window and shift [tokens].
 
-    ``border`` is the rule for a remainder, or None where there is none.
-
-    Raises
-    ------
-    GeometryError, ShapeError, UnknownNameError : sizes that do not fit each other
+    ``window`` is None and ``shift`` 0 in a stage whose tokens all attend to each other.
     """
 
+    blocks: int
     grid: tuple[int, int]
     width: int
-    blocks: int
-    window: int
+    window: int | None
     shift: int
-    border: str | None = None
-
-    def __post_init__(self) -> None:
-        grid = require_sequence("grid", self.grid)
-        if len(grid) != 2:
-            raise ShapeError("grid", expected="rows and columns", got=self.grid)
-        _require_rule(self.border)
-        for side in grid:
-            require_window(side, self.window, self.shift, border=self.border)
-        for name in ("width", "blocks"):
-            require_size(name, getattr(self, name))
 
     @property
     def tokens(self) -> int:
-        """N = h·k."""
+        """N = h·k, without extra tokens."""
         return self.grid[0] * self.grid[1]
 
     @property
     def activations(self) -> int:
-        """N·C, the numbers that the stage holds."""
+        """N·C, the numbers that the stage holds of the picture."""
         return self.tokens * self.width
 
 
@@ -110,7 +92,11 @@ def merge_patches(tokens: Any, *, border: str | None = None) -> Array:
     """
     tokens = require_array("tokens", tokens, "... height width values")
     height, width = tokens.shape[-3:-1]
-    rows, columns = (_half(name, n, border) for name, n in (("height", height), ("width", width)))
+    if border is not None:
+        require_choice("border", border, BORDER_RULES)
+    rows, columns = (
+        cells(name, n, 2, border=border) for name, n in (("height", height), ("width", width))
+    )
     rest = [(0, 0)] * (tokens.ndim - 3)
     padded = np.pad(tokens, [*rest, (0, 2 * rows - height), (0, 2 * columns - width), (0, 0)])
     return rearrange(padded, "... (rows i) (columns j) c -> ... rows columns (j i c)", i=2, j=2)
@@ -123,7 +109,8 @@ def merging_mask(height: int, width: int) -> Array:
     ------
     GeometryError : an odd side, or more than 2²⁴ entries
     """
-    rows, columns = (_half(name, n, None) for name, n in (("height", height), ("width", width)))
+    sides = (("height", height), ("width", width))
+    rows, columns = (cells(name, require_size(name, side), 2) for name, side in sides)
     if 4 * (rows * columns) ** 2 > MOST_PAIRS:
         expected = f"at most {MOST_PAIRS:,} entries of the mask"
         raise GeometryError("tokens", expected=expected, got=4 * rows * columns)
@@ -145,97 +132,64 @@ def merging_nullity(width: Size) -> Any:
     return min_nullity(4 * width, 2 * width)
 
 
-def stage_table(
-    image_px: Any, patch_px: int, width: int, depths: Any, window: int, *, border: str | None = None
-) -> tuple[StageRow, ...]:
-    """The stages of a Swin-like network: each halves both sides of the grid and doubles the width.
-
-    w and s = ⌊w/2⌋ as in released code: a shorter side of at most w tokens becomes w, with s = 0.
-
-    Parameters
-    ----------
-    image_px : H, or (H, W)
-    depths : blocks of each stage
-    border : ``"pad"`` allows odd sides and ragged windows, zeros at bottom and right
+def stage_table(architecture: Architecture) -> tuple[StageRow, ...]:
+    """The stages of a pipeline on its own picture, one row each.
 
     Raises
     ------
-    GeometryError : sizes that do not fit each other
-    ShapeError, UnknownNameError
+    ValuesError : no ``Architecture``
     """
-    sides = image_px if isinstance(image_px, tuple | list) else (image_px, image_px)
-    if len(sides) != 2:
-        got = Literal(f"{len(sides)} sides")
-        raise ShapeError("image_px", expected="one side or two", got=got)
-    sides = [require_size("image_px", side) for side in sides]
-    patch_px, width = require_size("patch_px", patch_px), require_size("width", width)
-    window = require_size("window", window)
-    depths = [require_size("depths", item) for item in require_sequence("depths", depths)]
-    if not depths:
-        raise ShapeError("depths", expected="at least one stage", got=depths)
-    grid = grid_shape(sides[0], sides[1], patch_px, border=_require_rule(border))
-    if max(grid) > MOST_SIDE or sum(depths) > MOST_BLOCKS:
-        expected = f"at most {MOST_SIDE:,} tokens a side and {MOST_BLOCKS:,} blocks"
-        got = Literal(f"{describe(max(grid))} and {describe(sum(depths))}")
-        raise GeometryError("stages", expected=expected, got=got)
-    rows: list[StageRow] = []
-    for blocks in depths:
-        if rows:
-            grid = (_half("height", grid[0], border), _half("width", grid[1], border))
-        used, shift = swin_window(min(grid), window, window // 2)
-        rows.append(StageRow(grid, width * 2 ** len(rows), blocks, used, shift, border))
-    return tuple(rows)
+    model = require_instance("architecture", architecture, Architecture)
+    return tuple(
+        StageRow(stage.depth, shifted.grid, shifted.width, shifted.window, shifted.shift)
+        for stage, (_, shifted) in zip(model.stages, model.layout, strict=True)
+    )
 
 
-def fields(rows: Any, *, shifted: bool = True) -> tuple[tuple[int, int], ...]:
+def fields(architecture: Architecture, *, shifted: bool = True) -> tuple[tuple[int, int], ...]:
     """The least that a token can depend on after each block: (rows, columns) of the first stage's grid.
 
     On each side the shortest of all reach intervals, so a field equal to the first grid means that every
     token sees everything. ``shifted=False`` leaves all layers regular.
 
-    >>> fields(stage_table(224, 4, 96, (2, 2, 6, 2), 7))[5:7]
-    ((49, 49), (56, 56))
-
     Raises
     ------
-    ShapeError, ValuesError : no rows of ``stage_table``
+    ValuesError : no ``Architecture``
+    GeometryError : more than 16,384 tokens a side or 1,024 blocks
     """
-    stages = [require_instance("rows", row, StageRow) for row in require_sequence("rows", rows)]
-    if not stages:
-        raise ShapeError("rows", expected="at least one stage", got=stages)
+    model = require_instance("architecture", architecture, Architecture)
     shifted = require_instance("shifted", shifted, bool)
-    lines = [_line_fields(stages, axis, shifted) for axis in (0, 1)]
+    if max(model.grid) > MOST_SIDE or model.depth > MOST_BLOCKS:
+        expected = f"at most {MOST_SIDE:,} tokens a side and {MOST_BLOCKS:,} blocks"
+        got = Literal(f"{describe(max(model.grid))} and {describe(model.depth)}")
+        raise GeometryError("stages", expected=expected, got=got)
+    lines = [_line_fields(model, axis, shifted) for axis in (0, 1)]
     return tuple(zip(*lines, strict=True))
 
 
-def global_block(rows: Any, *, shifted: bool = True) -> int | None:
+def global_block(architecture: Architecture, *, shifted: bool = True) -> int | None:
     """The first block, counted from 1, after which every token can depend on the whole picture.
 
     None: not in this network.
 
     Raises
     ------
-    ShapeError, ValuesError : as ``fields``
+    GeometryError, ValuesError : as ``fields``
     """
-    stages = require_sequence("rows", rows)
-    found = fields(stages, shifted=shifted)
-    whole = stages[0].grid
-    return next((block for block, field in enumerate(found, 1) if field == whole), None)
+    found = fields(architecture, shifted=shifted)
+    return next((n for n, field in enumerate(found, 1) if field == architecture.grid), None)
 
 
-def _line_fields(stages: list[StageRow], axis: int, shifted: bool) -> list[int]:
-    low = np.arange(stages[0].grid[axis])
+def _line_fields(model: Architecture, axis: int, shifted: bool) -> list[int]:
+    low = np.arange(model.grid[axis])
     high = low + 1
     shortest = []
-    for number, stage in enumerate(stages):
-        side = stage.grid[axis]
+    for number, row in enumerate(stage_table(model)):
         if number:
             halves = np.arange(0, len(low), 2)
             low, high = np.minimum.reduceat(low, halves), np.maximum.reduceat(high, halves)
-        if len(low) != side:
-            raise ValuesError("rows", expected="stages that halve the grid", got=stage)
-        cuts = [stage.shift if shifted and block % 2 else 0 for block in range(stage.blocks)]
-        labels = [groups(side, stage.window, cut, border=stage.border) for cut in cuts]
+        cuts = [row.shift if shifted and block % 2 else 0 for block in range(row.blocks)]
+        labels = [_labels(row.grid[axis], row.window, cut) for cut in cuts]
         within_low, within_high = line_reach(np.array(labels))
         # positions of this stage to tokens of the first: the ends of an interval lie in its outer positions
         shortest += [
@@ -246,12 +200,6 @@ def _line_fields(stages: list[StageRow], axis: int, shifted: bool) -> list[int]:
     return shortest
 
 
-def _half(field: str, side: Any, border: str | None) -> int:
-    size = require_size(field, side)
-    if _require_rule(border) is None:
-        return int(exact_quotient(field, size, 2))
-    return (size + 1) // 2
-
-
-def _require_rule(border: Any) -> str | None:
-    return None if border is None else require_choice("border", border, BORDER_RULES)
+def _labels(side: int, window: int | None, cut: int) -> Array:
+    # whether a remainder is allowed was decided by the description
+    return groups(side, side if window is None else window, cut, border="pad")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from einops import rearrange
 
+from vitbias.architecture import require_shift, swin_window
 from vitbias.arrays import Array, require_array
 from vitbias.errors import (
     GeometryError,
@@ -70,11 +71,8 @@ def require_window(
     GeometryError : no sizes; s >= w; without a rule, w > g or w does not divide g
     UnknownNameError : an unknown rule
     """
-    side, window = require_size("side", side), require_size("window", window)
-    shift = require_size("shift", shift, minimum=0)
-    if shift >= window:
-        expected = f"less than the window, {describe(window)}"
-        raise GeometryError("shift", expected=expected, got=shift)
+    side = require_size("side", side)
+    window, shift = require_shift(window, shift)
     if border is not None:
         require_choice("border", border, BORDER_RULES)
     elif window > side:
@@ -87,20 +85,6 @@ def require_window(
         expected = f"a multiple of the window, {describe(window)}"
         raise GeometryError("side", expected=expected, got=got, hint=hint)
     return side, window, shift
-
-
-def swin_window(side: int, window: int, shift: int) -> tuple[int, int]:
-    """(w, s) as released Swin uses them: (g, 0) where the grid is not larger than the window.
-
-    >>> swin_window(14, 7, 3), swin_window(7, 7, 3), swin_window(6, 7, 3)
-    ((7, 3), (7, 0), (6, 0))
-
-    Raises
-    ------
-    GeometryError : no sizes, or s >= w
-    """
-    side, window, shift = require_window(side, window, shift, border="ragged")
-    return (side, 0) if side <= window else (window, shift)
 
 
 def groups(

@@ -1,10 +1,12 @@
 """Claims of chapter 9: communication depth."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
 import numpy as np
 
+from vitbias.architecture import Architecture
 from vitbias.arrays import Array
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.exact_attention import exact_attention, exact_softmax
@@ -13,11 +15,16 @@ from vitbias.hierarchy import global_block, merging_mask, stage_table
 from vitbias.patterns import with_hubs
 from vitbias.reach import compose, depth, grid_depth, line_depth, line_reach, path_counts
 from vitbias.reach import shifted_depth as closed_form
+from vitbias.readers.catalogue import published
 from vitbias.windows import attention_mask, groups
 
 __all__ = ["CLAIMS"]
 
-SWIN_T = (2, 2, 6, 2)  # blocks of its four stages
+
+def _swin_t(pixels: int = 224, window: int = 7) -> Architecture:
+    model = published("Swin-T")
+    stages = tuple(replace(stage, window=window, shift=None) for stage in model.stages)
+    return replace(model, image_px=(pixels, pixels), stages=stages)
 
 
 def _line_mask(side: int, window: int, shift: int) -> Array:
@@ -106,9 +113,9 @@ def _depths() -> Evidence:
     return {"cases": fmt(cases), "w = 7, s = 3, g": fmt(sides), "blocks": fmt(found)}
 
 
-def _swin_t(*, shifted: bool, lines: bool) -> int | None:
+def _first_global(*, shifted: bool, lines: bool) -> int | None:
     """First global block by dense products, of the masks of the whole grid or of one of its lines."""
-    rows = stage_table(224, 4, 96, SWIN_T, 7)
+    rows = stage_table(_swin_t())
     side = rows[0].grid[0]
     reached = np.eye(side if lines else side**2, dtype=bool)
     block = 0
@@ -121,7 +128,7 @@ def _swin_t(*, shifted: bool, lines: bool) -> int | None:
         for number in range(row.blocks):
             cut = row.shift if shifted and number % 2 else 0
             grid = _line_mask if lines else partial(attention_mask, side)
-            reached = compose([reached, grid(side, row.window, cut)])
+            reached = compose([reached, grid(side, row.window or side, cut)])
             block += 1
             if reached.all():
                 return block
@@ -130,12 +137,11 @@ def _swin_t(*, shifted: bool, lines: bool) -> int | None:
 
 def _merging() -> Evidence:
     """Swin-T at 224 px: dense masks of the grid and intervals of its lines agree."""
-    rows = stage_table(224, 4, 96, SWIN_T, 7)
-    found = [_swin_t(shifted=shifted, lines=True) for shifted in (True, False)]
-    walked = [global_block(rows), global_block(rows, shifted=False)]
+    found = [_first_global(shifted=shifted, lines=True) for shifted in (True, False)]
+    walked = [global_block(_swin_t(), shifted=shifted) for shifted in (True, False)]
     hold(found == walked == [7, 11], f"{found} and {walked}")
-    hold(_swin_t(shifted=True, lines=False) == found[0], "the whole grid")
-    activations = [row.activations for row in rows]
+    hold(_first_global(shifted=True, lines=False) == found[0], "the whole grid")
+    activations = [row.activations for row in stage_table(_swin_t())]
     hold(activations == [301_056, 150_528, 75_264, 37_632], f"{activations}")
     return {
         "global after block": fmt(found[0]),
@@ -199,8 +205,8 @@ def _names() -> Evidence:
     """One name, several masks: resolution, order, shift and border change the depth."""
     found = {}
     for pixels, window in ((224, 7), (384, 12), (448, 7)):
-        rows = stage_table(pixels, 4, 96, SWIN_T, window)
-        found[pixels] = [global_block(rows), global_block(rows, shifted=False)]
+        model = _swin_t(pixels, window)
+        found[pixels] = [global_block(model), global_block(model, shifted=False)]
     hold(found == {224: [7, 11], 384: [7, 11], 448: [11, None]}, f"{found}")
     masks = [attention_mask(14, 14, 7, cut) for cut in (0, 3)]
     wrapped = [masks[0], attention_mask(14, 14, 7, 3, wrap=True)]
