@@ -8,6 +8,7 @@ import pytest
 
 from vitbias import windows
 from vitbias.claims import chapter04, verify
+from vitbias.readers.catalogue import published
 
 RELEASED = np.load(Path(__file__).parent / "data" / "swin_windows.npz")
 
@@ -52,3 +53,9 @@ def test_a_misquoted_latency_is_noticed(monkeypatch):
     monkeypatch.setitem(chapter04.LATENCY, name, (chapter04.Fraction("3.2"), 670))
     with pytest.raises(AssertionError):
         verify("R4.6")
+
+
+def test_another_description_of_swin_is_noticed(monkeypatch):
+    monkeypatch.setattr(chapter04, "published", lambda name: published("Swin-S"))
+    with pytest.raises(AssertionError, match="blocks of the stages"):
+        verify("R4.1")

@@ -39,3 +39,12 @@ def test_a_lost_token_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     for claim_id in ("R6.1", "R6.2"):
         with pytest.raises(AssertionError):
             EVIDENCE[claim_id]()
+
+
+def test_an_oblong_grid_that_agrees_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_window(height: int, width: int, window: int, **rules: Any) -> Any:
+        return attention_mask(height, width, max(height, width), **rules)
+
+    monkeypatch.setattr(chapter06, "attention_mask", one_window)
+    with pytest.raises(AssertionError, match="4 x 12 tokens"):
+        EVIDENCE["RE.7"]()

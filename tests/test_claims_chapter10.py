@@ -45,3 +45,11 @@ def test_a_broken_count_is_noticed(
     for claim_id in broken:
         with pytest.raises(AssertionError):
             EVIDENCE[claim_id]()
+
+
+def test_a_tool_that_counts_biases_is_noticed_when_it_is_misquoted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(chapter10.PTFLOPS, "ViT-L/16", 61_598_487_529)
+    with pytest.raises(AssertionError, match="ptflops, ViT-L/16"):
+        EVIDENCE["R10.3"]()

@@ -10,7 +10,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vitbias import counts
+from vitbias import counts, windows
 from vitbias.architecture import Architecture, Stage
 from vitbias.errors import GeometryError, ValuesError
 from vitbias.readers.catalogue import NAMES, published
@@ -286,3 +286,52 @@ def test_what_is_no_architecture_or_truth_value():
         counts.patch_params(4, 5, bias=1)
     with pytest.raises(ValuesError, match=r"^qkv_bias: expected an instance of bool, got None"):
         counts.msa_params(4, qkv_bias=None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_macs_over_pairs_are_those_of_the_counted_pairs(name):
+    """Two products of width d over each pair that windows.py counts, layer by layer."""
+    model, total = published(name), 0
+    for block in model.blocks:
+        pairs = windows.global_pairs(block.tokens)
+        if block.window is not None:
+            pairs = windows.padded_pairs(block.grid[0], block.window)
+            assert pairs == windows.window_pairs(block.tokens, block.window)
+        total += 2 * block.width * pairs
+    assert counts.macs(model).pairs == total
+
+
+@pytest.mark.parametrize("side", [64, 72, 80])
+def test_padded_windows_compute_the_padded_pairs(side):
+    stage = Stage(3, 22, 11, window=7)
+    model = Architecture(
+        "padded",
+        5 * side,
+        5,
+        (stage,),
+        position="relative",
+        class_token=False,
+        read_out="mean",
+        border="pad",
+    )
+    assert counts.macs(model).pairs == 3 * 2 * 22 * windows.padded_pairs(side, 7)
+
+
+@pytest.mark.parametrize("side", [5, 7, 8, 14, 56])
+@pytest.mark.parametrize("window", [1, 4, 7])
+def test_a_grid_no_larger_than_the_window_is_one_window(side, window):
+    stage = Stage(2, 22, 11, window=window)
+    model = Architecture(
+        "small grid",
+        side,
+        1,
+        (stage,),
+        position="relative",
+        class_token=False,
+        read_out="mean",
+        border="pad",
+    )
+    block = model.blocks[1]
+    whole = side <= window
+    assert (block.window, block.shift) == ((side, 0) if whole else (window, window // 2))
+    assert block.sees_all == whole

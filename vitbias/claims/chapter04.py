@@ -11,6 +11,7 @@ from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.counts import merging_macs, window_msa_macs
 from vitbias.exact_attention import exact_attention
 from vitbias.formatting import fmt
+from vitbias.readers.catalogue import published
 from vitbias.windows import (
     attention_mask,
     global_pairs,
@@ -45,6 +46,12 @@ def _stages() -> Evidence:
     grids = [224 // 4 // 2**stage for stage in range(4)]
     rules = [swin_window(side, 7, 3) for side in grids]
     hold(rules == [(7, 3), (7, 3), (7, 3), (7, 0)], f"windows and shifts {rules}")
+    model = published("Swin-T")
+    found = [(b.grid[0], (b.window, b.shift), b.width) for _, b in model.layout]
+    hold(found == [*zip(grids, rules, (96, 192, 384, 768), strict=True)], f"stages {found}")
+    hold([stage.depth for stage in model.stages] == [2, 2, 6, 2], "blocks of the stages")
+    shifted = [number for number, block in enumerate(model.blocks, 1) if block.shift]
+    hold(shifted == [2, 4, 6, 8, 10], f"shifted blocks {shifted}")
     for side, digest in RECORDED_MASKS.items():
         bits = np.packbits(released_mask(side, side, 7, 3) == 0).tobytes()
         hold(sha256(bits).hexdigest()[:16] == digest, f"mask of a grid of {side}")

@@ -153,6 +153,8 @@ def _equation_three() -> Evidence:
             agrees = _listed(side, window) == window_pairs(side**2, window)
             hold(agrees == (side % window == 0 or side <= window), f"{side}, {window}")
             exact += agrees
+    oblong = int(attention_mask(4, 12, WINDOW, border="ragged").sum())
+    hold((oblong, window_pairs(4 * 12, WINDOW)) == (1_184, 2_304), f"4 x 12 tokens: {oblong}")
     return {"grids and windows listed": fmt(480), "where the formula is exact": fmt(exact)}
 
 
@@ -255,7 +257,7 @@ CLAIMS = (
         statement="The review's third equation counts pairs where windows tile the grid or hold it.",
         tier="exact",
         assumptions=("square grid", "window divides the grid or is not smaller than it"),
-        fails_when="a larger grid is not a multiple of the window",
+        fails_when="a larger grid is no multiple of the window, or is not square, as 4 x 12 tokens",
         evidence=_equation_three,
     ),
     _record(

@@ -16,7 +16,8 @@ Swin   without a table of absolute positions, relative biases in every block; at
 Sources: ViT B, L, H: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), table 1. ViT Ti, S and B/8: Steiner
 et al., TMLR 2022 (arXiv:2106.10270), and the release google-research/vision_transformer,
 vit_jax/configs/models.py. DeiT: Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1 and section 4.
-Swin: Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3.
+Swin: Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3; the window at 384 px from the release
+microsoft/Swin-Transformer (swin_base_patch4_window12_384, swin_large_patch4_window12_384).
 """
 
 from vitbias.architecture import Architecture, Stage
@@ -29,6 +30,7 @@ AUGREG = "Steiner et al., TMLR 2022 (arXiv:2106.10270); released vit_jax/configs
 DEIT = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1"
 DISTILLED = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1 and section 4"
 SWIN = "Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3"
+SWIN_384 = f"{SWIN}; window 12: released swin_base_ and swin_large_patch4_window12_384"
 
 # size: width, blocks, heads
 PLAIN = {
@@ -116,7 +118,7 @@ def _swin(size: str, side: int, window: int) -> Architecture:
         class_token=False,
         read_out="mean",
         patch_norm=True,
-        source=SWIN,
+        source=SWIN if side == 224 else SWIN_384,
     )
 
 
