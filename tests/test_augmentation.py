@@ -182,3 +182,12 @@ def test_images_beyond_the_range_of_floats_are_refused():
         augmented([[1.0, 2.0]], most, mirror, mirror)
     with pytest.raises(ValuesError, match=r"^values: expected numbers of moderate size"):
         orbit_average([1e308, 1e308], mirror)
+
+
+def test_a_group_too_large_for_its_table_of_products_is_refused(monkeypatch):
+    monkeypatch.setattr("vitbias.augmentation.MOST_ELEMENTS", 4)
+    assert len(augmented(np.ones((1, 4)), [1.0], turns(4))[0]) == 4
+    with pytest.raises(GeometryError, match="group: expected at most 4 elements, got 5"):
+        augmented(np.ones((1, 5)), [1.0], turns(5))
+    with pytest.raises(GeometryError, match="group: expected at most 4 elements, got 5"):
+        orbit_average(np.ones(5), turns(5))

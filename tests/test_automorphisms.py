@@ -109,3 +109,15 @@ def test_matrices_that_are_refused(matrix, kind, message):
     with pytest.raises(kind) as caught:
         automorphisms(matrix)
     assert str(caught.value) == message
+
+
+def test_a_search_that_grows_beyond_its_limit_ends(monkeypatch):
+    # every point of this graph looks like every other
+    ring = np.abs(np.subtract.outer(range(11), range(11)))
+    ring = (ring == 1) | (ring == 10)
+    assert automorphisms(ring).order == 22
+    monkeypatch.setattr("vitbias.automorphisms.MOST_CASES", 13)
+    with pytest.raises(
+        GeometryError, match="matrix: expected a matrix that 13 cases decide, got a harder"
+    ):
+        automorphisms(ring)

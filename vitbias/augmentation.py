@@ -28,6 +28,7 @@ from vitbias.errors import (
 __all__ = ["augmented", "orbit_average"]
 
 SAMPLES, MATRICES, ANY = "samples raw", "elements rows columns", "..."
+MOST_ELEMENTS = 1024  # of a group; its table of products is formed whole
 TOLERANCE = 1e-9  # of float matrices that should be orthogonal, or a product of two others
 
 
@@ -49,7 +50,7 @@ def augmented(
 
     Raises
     ------
-    GeometryError : an index that the group does not have
+    GeometryError : an index that the group does not have, or more than 1,024 elements
     ShapeError
     ValuesError : also for matrices that are not orthogonal or no group, where the theorems on augmentation
         say nothing
@@ -120,6 +121,9 @@ def _finite(field: str, result: Array) -> Array:
 def _require_group(moves: Array, raw: int, images: Array | None = None) -> None:
     """Orthogonal, closed under products, each once; the images multiply as the elements do."""
     _require_orthogonal("group", moves, len(moves), raw)
+    if len(moves) > MOST_ELEMENTS:
+        expected = f"at most {MOST_ELEMENTS:,} elements"
+        raise GeometryError("group", expected=expected, got=len(moves))
     flat = _numbers(moves).reshape(len(moves), -1)
     table = []
     for index, element in enumerate(moves):

@@ -15,7 +15,7 @@ long.
 Source: orbit–stabiliser theorem; the chain is that of Sims (1970).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from vitbias.symmetry import Permutation
 __all__ = ["Automorphisms", "automorphisms"]
 
 MOST_POINTS = 256
+MOST_CASES = 50_000  # partial permutations to try; matrices made to be hard would need far more
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def automorphisms(matrix: Any) -> Automorphisms:
 
     Raises
     ------
-    GeometryError : more than 256 points
+    GeometryError : more than 256 points, or a search of more than 50,000 cases
     ShapeError : not square
     ValuesError
     """
@@ -60,13 +61,14 @@ def automorphisms(matrix: Any) -> Automorphisms:
     for point in range(points):
         chain.append(_sent(colours, chain[-1], point, point))
     order, found = 1, list[Permutation]()
+    cases = iter(range(MOST_CASES))
     for point in reversed(range(points)):
         orbit, outside = {point}, set[int]()
         for image in map(int, np.flatnonzero(chain[point][point])):
             if image in orbit or image in outside:
                 continue
             settled = np.arange(points) <= point
-            perm = _completed(colours, _sent(colours, chain[point], point, image), settled)
+            perm = _completed(colours, _sent(colours, chain[point], point, image), settled, cases)
             if perm is None:
                 outside |= _orbit([image], found)
             else:
@@ -107,8 +109,13 @@ def _sent(colours: Array, allowed: Array, point: int, image: int) -> Array:
     return left
 
 
-def _completed(colours: Array, allowed: Array, settled: Array) -> Permutation | None:
+def _completed(
+    colours: Array, allowed: Array, settled: Array, cases: Iterator[int]
+) -> Permutation | None:
     """A permutation within ``allowed`` that keeps all colours, if there is one."""
+    if next(cases, None) is None:
+        expected = f"a matrix that {MOST_CASES:,} cases decide"
+        raise GeometryError("matrix", expected=expected, got=Literal("a harder one"))
     choices = allowed.sum(axis=1)
     if not choices.all():
         return None
@@ -117,7 +124,7 @@ def _completed(colours: Array, allowed: Array, settled: Array) -> Permutation | 
     point = int(np.where(settled, len(colours) + 1, choices).argmin())
     now = settled | (np.arange(len(colours)) == point)
     for image in map(int, np.flatnonzero(allowed[point])):
-        perm = _completed(colours, _sent(colours, allowed, point, image), now)
+        perm = _completed(colours, _sent(colours, allowed, point, image), now, cases)
         if perm is not None:
             return perm
     return None

@@ -228,7 +228,7 @@ CLAIMS = (
             "one depth",
             "one picture",
             "plain ViT",
-            "equality of both: no learned position table",
+            "both budgets at once: no learned position table",
         ),
         fails_when="blocks are shared: then operations grow without parameters",
         evidence=_one_budget,
