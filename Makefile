@@ -29,15 +29,17 @@ test: environment
 	@$(python) -m mypy --no-error-summary
 	@$(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
 
-# these two run side by side; what the second says waits for its end, so that lines do not mix
+# these two run side by side, each about half of the work; what the second says waits for its end
 test-library:
-	@echo 'test: the library, the press, the project; beside it every notebook, executed again'
-	@$(python) -m coverage run -m pytest --quiet
+	@echo 'test: the library and the project; beside them every notebook, executed again, and the press'
+	@$(python) -m coverage run -m pytest --quiet --ignore-glob='*/test_press_*'
 	@$(python) -m coverage report
 
 test-notebooks:
-	@said=$$(mktemp); $(python) -m pytest --quiet --nbval notebooks >"$$said" 2>&1; status=$$?; \
-	echo 'test: every notebook, executed again'; cat "$$said"; rm -f "$$said"; exit $$status
+	@said=$$(mktemp); \
+	{ $(python) -m pytest --quiet --nbval notebooks && $(python) -m pytest --quiet tests/test_press_*; } \
+	>"$$said" 2>&1; status=$$?; \
+	echo 'test: every notebook, executed again; the press'; cat "$$said"; rm -f "$$said"; exit $$status
 
 test-matrix: environment
 	@$(python) -m press.matrix

@@ -172,9 +172,10 @@ def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
 PARTS = (
     "-m ruff check --quiet",
     "-m mypy --no-error-summary",
-    "-m coverage run -m pytest --quiet",
+    "-m coverage run -m pytest --quiet --ignore-glob=*/test_press_*",
     "-m coverage report",
     "-m pytest --quiet --nbval notebooks",
+    "-m pytest --quiet tests/test_press_one.py tests/test_press_two.py",
 )
 # stands for the environment's Python: says how it is called, and fails where it is told to
 SAYING = f"""#!/bin/sh
@@ -187,6 +188,9 @@ test "$*" != "$FAIL"
 @pytest.mark.parametrize("failing", [None, *PARTS])
 def test_the_test_target_runs_every_part_and_fails_with_each(project, failing):
     (project / ".venv/bin").mkdir(parents=True)
+    (project / "tests").mkdir()
+    for name in ("library", "press_one", "press_two"):
+        (project / f"tests/test_{name}.py").touch()
     program(project, "../.venv/bin/python", SAYING)
     done = make(project, "test", FAIL=failing or "")
     called = [line for line in done.stdout.splitlines() if line.startswith("-m ")]
