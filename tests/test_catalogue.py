@@ -94,6 +94,8 @@ def test_every_entry_names_its_own_source(name):
     authors = {"ViT": "Dosovitskiy", "DeiT": "Touvron", "Swin": "Liu"}[family]
     assert source.startswith("Steiner" if later else authors)
     assert ("section 4" in source) == ("distilled" in name)
+    # the paper has no model of its own at 224 px with a linear read-out
+    assert ("pre-training" in source) == (family == "ViT" and not later and "@" not in name)
     assert ("window12_384" in source) == (family == "Swin" and name.endswith("@384"))
     assert published(name).teacher in (None, "RegNetY-16GF")
 

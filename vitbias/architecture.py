@@ -34,7 +34,7 @@ from vitbias.errors import (
     require_sequence,
     require_size,
 )
-from vitbias.formula import BORDER_RULES, cells
+from vitbias.formula import BORDER_RULES, cells, raw_dim
 
 __all__ = ["Architecture", "Block", "Stage", "require_shift", "swin_window"]
 
@@ -225,7 +225,7 @@ class Architecture:
     @property
     def raw_dim(self) -> int:
         """D = P²C, the values of one raw patch."""
-        return self.patch_px**2 * self.channels
+        return int(raw_dim(self.patch_px, self.channels))
 
     @property
     def grid(self) -> tuple[int, int]:

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
+# the most tokens for which a value of each pair is held: 16 MiB of truth values, 128 MiB of integers
+MOST_PAIRED_TOKENS = 4096
 
 
 def require_array(field: str, value: Any, axes: str) -> Array:

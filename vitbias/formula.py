@@ -12,7 +12,16 @@ from vitbias.errors import GeometryError, Literal, describe, require_choice, req
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["Size", "as_size", "cells", "exact_quotient", "is_symbolic", "maximum", "minimum"]
+__all__ = [
+    "Size",
+    "as_size",
+    "cells",
+    "exact_quotient",
+    "is_symbolic",
+    "maximum",
+    "minimum",
+    "raw_dim",
+]
 
 Size: TypeAlias = "int | sympy.Expr"
 BORDER_RULES = ("drop", "pad")
@@ -123,3 +132,16 @@ def cells(field: str, side: Any, cell: Any, *, border: str | None = None) -> Any
     if count == 0:
         raise GeometryError(field, expected=f"at least {describe(cell)}", got=side)
     return count
+
+
+def raw_dim(patch: Size, channels: Size) -> Any:
+    """D = P²C, the number of values in one raw patch [values].
+
+    >>> raw_dim(16, 3), raw_dim(4, 3)
+    (768, 48)
+
+    Raises
+    ------
+    GeometryError : a size that is not a positive integer (or a symbol)
+    """
+    return as_size("patch", patch) ** 2 * as_size("channels", channels)

@@ -21,7 +21,7 @@ import numpy as np
 from einops import rearrange
 
 from vitbias.architecture import Architecture
-from vitbias.arrays import Array, require_array
+from vitbias.arrays import MOST_PAIRED_TOKENS, Array, require_array
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -48,7 +48,6 @@ __all__ = [
 BORDER_RULES = ("pad",)
 MOST_BLOCKS = 1024
 MOST_SIDE = 2**14
-MOST_PAIRS = 2**24
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,8 @@ def merging_mask(height: int, width: int) -> Array:
     """
     sides = (("height", height), ("width", width))
     rows, columns = (cells(name, require_size(name, side), 2) for name, side in sides)
-    if 4 * (rows * columns) ** 2 > MOST_PAIRS:
-        expected = f"at most {MOST_PAIRS:,} entries of the mask"
+    if 4 * (rows * columns) ** 2 > MOST_PAIRED_TOKENS**2:
+        expected = f"at most {MOST_PAIRED_TOKENS**2:,} entries of the mask"
         raise GeometryError("tokens", expected=expected, got=4 * rows * columns)
     row, column = np.divmod(np.arange(4 * rows * columns), 2 * columns)
     return np.asarray((row // 2 * columns + column // 2) == np.arange(rows * columns)[:, None])

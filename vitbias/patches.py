@@ -23,22 +23,9 @@ from vitbias.errors import (
     describe,
     require_size,
 )
-from vitbias.formula import Size, as_size, cells, exact_quotient
+from vitbias.formula import Size, as_size, cells, exact_quotient, raw_dim
 
 __all__ = ["grid_shape", "patchify", "raw_dim", "token_count", "unpatchify"]
-
-
-def raw_dim(patch: Size, channels: Size) -> Any:
-    """D = P²C, the number of values in one raw patch [values].
-
-    >>> raw_dim(16, 3), raw_dim(4, 3)
-    (768, 48)
-
-    Raises
-    ------
-    GeometryError : a size that is not a positive integer (or a symbol)
-    """
-    return as_size("patch", patch) ** 2 * as_size("channels", channels)
 
 
 def token_count(height: Size, width: Size, patch: Size) -> Any:

@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, as_array
+from vitbias.arrays import MOST_PAIRED_TOKENS, Array, as_array
 from vitbias.attention import require_mask
 from vitbias.errors import GeometryError, Literal, ShapeError, require_size
 
 __all__ = ["axial_mask", "causal_mask", "dilated_mask", "local_mask", "with_hubs"]
-
-MOST_PAIRED_TOKENS = 4096  # 16 MiB for one truth value of each pair
 
 
 def axial_mask(height: int, width: int) -> Array:

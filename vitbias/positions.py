@@ -26,7 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, as_array, require_array, require_floats, require_fractions
+from vitbias.arrays import (
+    MOST_PAIRED_TOKENS,
+    Array,
+    as_array,
+    require_array,
+    require_floats,
+    require_fractions,
+)
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -53,7 +60,6 @@ __all__ = [
 ]
 
 MOST_ENTRIES = 2**26  # 512 MiB of float64
-MOST_PAIRED_TOKENS = 4096
 MOST_SIDE = 1024
 MOST_SCALE = 1e300  # beyond it a normal entry can leave the range of floats
 

@@ -22,7 +22,7 @@ import numpy as np
 from einops import rearrange
 
 from vitbias.architecture import require_shift, swin_window
-from vitbias.arrays import Array, require_array
+from vitbias.arrays import MOST_PAIRED_TOKENS, Array, require_array
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -53,7 +53,6 @@ __all__ = [
 
 BORDER_RULES = ("pad", "ragged")
 MASKED = -100.0  # what released code adds to the score of a masked pair
-MOST_PAIRED_TOKENS = 4096  # 16 MiB for one truth value of each pair
 MOST_ENTRIES = 2**24
 
 

@@ -8,7 +8,9 @@
 A name is a model's, with "@" and a side [px] where the picture is not 224 px. What an entry is:
 
 ViT    the model that classifies 1,000 ImageNet classes by one linear map, as after fine-tuning; ViT's
-       pre-training has one more hidden layer before it and other classes (``representation``, ``classes``)
+       pre-training has one more hidden layer before it and other classes (``representation``, ``classes``).
+       The paper pre-trains at 224 px and fine-tunes at 384 px or more: its sizes at 224 px join the
+       resolution of the one with the read-out of the other
 DeiT   the model as trained and evaluated; a distilled one has a second token with a classifier of its own,
        and its teacher is the paper's default
 Swin   without a table of absolute positions, relative biases in every block; at 384 px its window is 12
@@ -26,6 +28,7 @@ from vitbias.errors import require_choice
 __all__ = ["NAMES", "published"]
 
 PAPER = "Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), table 1"
+PAPER_224 = f"{PAPER}; at the resolution of pre-training, with the read-out of fine-tuning"
 AUGREG = "Steiner et al., TMLR 2022 (arXiv:2106.10270); released vit_jax/configs/models.py"
 DEIT = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1"
 DISTILLED = "Touvron et al., ICML 2021 (arXiv:2012.12877v2), table 1 and section 4"
@@ -40,7 +43,7 @@ PLAIN = {
     "L": (1024, 24, 16),
     "H": (1280, 32, 16),
 }
-# size and patch: sides of the picture [px] that the source states
+# size and patch: sides of the picture [px]
 VIT = {
     "Ti/16": (224, 384),
     "S/16": (224, 384),
@@ -84,7 +87,7 @@ def _vit(size: str, patch: int, side: int) -> Architecture:
         image_px=(side, side),
         patch_px=patch,
         stages=(Stage(depth, width, heads),),
-        source=AUGREG if augreg else PAPER,
+        source=AUGREG if augreg else PAPER_224 if side == 224 else PAPER,
     )
 
 
