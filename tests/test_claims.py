@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vitbias import interface
 from vitbias.claims import CLAIMS, TIERS, chapter05, chapter07, claim, verify
 from vitbias.claims.record import Claim, hold
 from vitbias.errors import UnknownNameError
 from vitbias.exact_attention import exact_attention
+from vitbias.rank import RankReport, exact_rank
 
 ROOT = Path(__file__).parents[1]
 LABEL = re.compile(r"^:label: ([A-Z]+\d*\.?\d*)$", re.MULTILINE)
@@ -76,9 +76,9 @@ def test_hold() -> None:
 
 
 def test_a_wrong_rank_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_too_many(weight: object) -> interface.RankReport:
-        report = interface.exact_rank(weight)
-        return interface.RankReport(report.rank + 1, report.nullity - 1, report.certificate)
+    def one_too_many(weight: object) -> RankReport:
+        report = exact_rank(weight)
+        return RankReport(report.rank + 1, report.nullity - 1, report.certificate)
 
     monkeypatch.setattr(chapter05, "exact_rank", one_too_many)
     for claim_id in ("R5.2", "R5.6", "R5.9", "RE.2"):

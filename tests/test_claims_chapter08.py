@@ -8,7 +8,8 @@ import pytest
 
 from vitbias.automorphisms import Automorphisms
 from vitbias.claims import chapter08, verify
-from vitbias.positions import relative_index, resize_operator
+from vitbias.positions import relative_index
+from vitbias.resizing import resize_operator
 
 
 def refuted(*claim_ids: str) -> None:

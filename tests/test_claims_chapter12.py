@@ -9,7 +9,7 @@ import pytest
 from vitbias.attention import attention
 from vitbias.claims import chapter12, verify
 from vitbias.exact_attention import exact_attention
-from vitbias.interface import RankReport, exact_rank
+from vitbias.rank import RankReport, exact_rank
 from vitbias.windows import attention_mask, ragged_pairs, window_pairs
 
 

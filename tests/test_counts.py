@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vitbias import counts, windows
-from vitbias.architecture import Architecture, Stage
+from vitbias.architecture import Architecture, Stage, plain_vit
 from vitbias.errors import GeometryError, ValuesError
 from vitbias.readers.catalogue import NAMES, published
-from vitbias.vit import Vit, initial_weights
+from vitbias.vit import initial_weights
 
 N, d, r, w, L, K, h = sympy.symbols("N d r w L K h", integer=True, positive=True)
 SMALL = Architecture("small", (21, 35), 7, (Stage(3, 22, 11),), channels=2, classes=13)
@@ -156,14 +156,16 @@ def test_fixed_positions_are_not_learned():
 def test_weights_of_the_small_transformer(rng):
     """The NumPy model's own arrays, class token or not, positions or not."""
 
-    def sizes(value):
+    def held(value):
         if isinstance(value, np.ndarray):
             return value.size
         parts = vars(value).values() if hasattr(value, "__dict__") else value
-        return sum(sizes(part) for part in parts if part is not None)
+        return sum(held(part) for part in parts if part is not None)
 
     for read_out, position in (("class", "learned"), ("mean", "none")):
-        model = Vit(21, 7, 22, 3, 11, 13, 2, 5, read_out, position)
+        sizes = (21, 7, 22, 3, 11, 13)
+        parts = dict(mlp_ratio=5, read_out=read_out, position=position, channels=2)
+        model = plain_vit(*sizes, **parts)
         described = Architecture(
             "same",
             21,
@@ -175,7 +177,8 @@ def test_weights_of_the_small_transformer(rng):
             classes=13,
             channels=2,
         )
-        assert counts.params(described).total == sizes(initial_weights(model, rng))
+        assert model == replace(described, name=model.name)
+        assert counts.params(model).total == held(initial_weights(model, rng))
 
 
 def test_the_plain_formulas_are_the_report():

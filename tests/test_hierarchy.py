@@ -16,7 +16,7 @@ from vitbias.hierarchy import (
     merging_nullity,
     stage_table,
 )
-from vitbias.interface import exact_rank
+from vitbias.rank import exact_rank
 from vitbias.reach import compose
 from vitbias.readers.catalogue import published
 from vitbias.windows import attention_mask

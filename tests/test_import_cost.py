@@ -46,8 +46,8 @@ def test_the_lower_floors_load_no_heavy_package():
 
 def test_work_without_symbols_loads_no_sympy():
     work = (
-        "vitbias.patches as p, vitbias.interface as i, vitbias.formatting as f; "
-        "p.token_count(224, 224, 16); i.min_nullity(768, 192); i.exact_rank([[1, 2]]); f.fmt([1, 2.5]); "
+        "vitbias.patches as p, vitbias.interface as i, vitbias.rank as r, vitbias.formatting as f; "
+        "p.token_count(224, 224, 16); i.min_nullity(768, 192); r.exact_rank([[1, 2]]); f.fmt([1, 2.5]); "
         "import os"
     )
     packages = loaded(work)

@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.errors import AmbiguousRankError, GeometryError, ShapeError, ValuesError
-from vitbias.interface import (
-    collision,
-    exact_rank,
-    integer_rows,
-    min_nullity,
-    null_vectors,
-    numerical_rank,
-)
+from vitbias.interface import collision, min_nullity, null_vectors
+from vitbias.rank import exact_rank, integer_rows, numerical_rank
 
 EPS = 2.0**-52
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from vitbias import lattice
 from vitbias.errors import GeometryError, ShapeError, ValuesError
-from vitbias.interface import exact_rank, null_vectors
+from vitbias.interface import null_vectors
 from vitbias.lattice import collide, kernel_lattice
+from vitbias.rank import exact_rank
 
 WEIGHTS = [
     [[2, 3]],

@@ -11,18 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
-from vitbias.interface import exact_rank
 from vitbias.positions import (
-    METHODS,
     learned_table,
     relative_bias,
     relative_index,
-    resize_operator,
-    resize_table,
     row_column_table,
     sine_cosine_line,
     sine_cosine_table,
 )
+from vitbias.rank import exact_rank
+from vitbias.resizing import METHODS, resize_operator, resize_table
 
 RECORDED = np.load(Path(__file__).parent / "data" / "resized_positions.npz")
 VIT, HALF, DEIT = "align-corners linear", "half-pixel linear", "half-pixel cubic"

@@ -15,8 +15,8 @@ from sympy.combinatorics import Permutation as SympyPermutation
 
 from vitbias.errors import GeometryError, ShapeError, ValuesError
 from vitbias.exact_attention import exact_attention
+from vitbias.orbits import commutant_dimension
 from vitbias.symmetry import (
-    commutant_dimension,
     compose,
     equivariance_defect,
     generated,

@@ -11,17 +11,20 @@ floor 0, ground (standard library)
 floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     arrays           checks of arrays
     patches          pictures to patches and back
-    interface        rank, null space and collisions of the patch projection
+    rank             the rank of a matrix, with the evidence for it
+    interface        null space and collisions of the patch projection
     lattice          integer null vectors, and pictures that collide in 8 bits
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
     budgets          one width for one budget, conventions of counting, the ledger of a run
-    vit              a small pre-norm vision transformer that returns every intermediate
-    symmetry         permutations, equivariance defects, commutants
+    vit              a pre-norm vision transformer that returns every intermediate
+    symmetry         permutations and equivariance defects
+    orbits           how many free parameters a symmetry leaves
     distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
-    positions        tables of positions, relative biases, and resizing
+    positions        tables of positions and relative biases
+    resizing         a table of positions for another grid
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
@@ -64,12 +67,15 @@ __all__ = [
     "interface",
     "lattice",
     "learning",
+    "orbits",
     "patches",
     "patterns",
     "photographs",
     "positions",
+    "rank",
     "reach",
     "readers",
+    "resizing",
     "symmetry",
     "vit",
     "windows",

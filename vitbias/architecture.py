@@ -36,7 +36,7 @@ from vitbias.errors import (
 )
 from vitbias.formula import BORDER_RULES, cells, raw_dim
 
-__all__ = ["Architecture", "Block", "Stage", "require_shift", "swin_window"]
+__all__ = ["Architecture", "Block", "Stage", "plain_vit", "require_shift", "swin_window"]
 
 POSITIONS = ("none", "learned", "sine-cosine", "relative")
 READ_OUTS = ("class", "class and distillation", "mean", "none")
@@ -350,6 +350,42 @@ class Architecture:
             raise ValuesError("teacher", expected=expected, got=self.teacher)
         if self.teacher is not None:
             _require_text("teacher", self.teacher)
+
+
+def plain_vit(
+    image: int,
+    patch: int,
+    width: int,
+    depth: int,
+    heads: int,
+    classes: int | None,
+    *,
+    mlp_ratio: int | Fraction = 4,
+    read_out: str = "class",
+    **parts: Any,
+) -> Architecture:
+    """A pipeline of one stage with global attention, in one line.
+
+    A class token stands in front, but not with the read-out "mean". ``parts`` are further fields of
+    ``Architecture``.
+
+    >>> plain_vit(224, 16, 192, 12, 3, 1000).tokens
+    197
+
+    Raises
+    ------
+    GeometryError, ShapeError, UnknownNameError, ValuesError : as ``Architecture``
+    """
+    stage = Stage(depth, width, heads, mlp_ratio=mlp_ratio)
+    parts = {"name": "plain ViT", "class_token": read_out != "mean", **parts}
+    return Architecture(
+        image_px=image,  # type: ignore[arg-type]  # one integer stands for both sides
+        patch_px=patch,
+        stages=(stage,),
+        classes=classes,
+        read_out=read_out,
+        **parts,
+    )
 
 
 def _ratio(value: Any, width: int) -> int | Fraction:

@@ -18,7 +18,7 @@ import numpy as np
 
 from vitbias.arrays import Array, require_in_range, require_integers
 from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
-from vitbias.interface import exact_rank
+from vitbias.rank import exact_rank
 
 __all__ = ["PatchCollisions", "collide", "kernel_lattice"]
 

@@ -31,7 +31,7 @@ from vitbias.errors import (
     describe,
     require_size,
 )
-from vitbias.interface import exact_rank, numerical_rank
+from vitbias.rank import exact_rank, numerical_rank
 
 __all__ = [
     "constrained_least_squares",

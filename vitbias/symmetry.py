@@ -1,15 +1,10 @@
-"""Permutations, equivariance defects, and the size of a symmetry.
+"""Permutations and equivariance defects.
 
 Notation: a permutation of N points is written as the tuple perm of its images; Π is its matrix.
 
 Convention: row i of ΠX is row perm[i] of X, so Π[i, perm[i]] = 1 and (ΠMΠ^T)[i, j] = M[perm[i], perm[j]].
 
-The commutant of a permutation group G is {A in R^(N x N) : AΠ = ΠA for all Π in G}, the linear token
-mixings that respect G. Its dimension is the number of orbits of G on ordered pairs (i, j): A commutes with
-Π exactly when A[perm[i], perm[j]] = A[i, j] for all i, j, so A is constant on orbits, and the indicator
-matrices of the orbits are a basis.
-
-Source: the orbit count is standard; equation 2 of the review for the defect.
+Source: equation 2 of the review for the defect.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +25,6 @@ from vitbias.errors import (
 )
 
 __all__ = [
-    "commutant_dimension",
     "compose",
     "equivariance_defect",
     "generated",
@@ -137,7 +131,7 @@ def permutation_matrix(perm: Any) -> Array:
     GeometryError
     """
     images = require_permutation(perm)
-    _require_few(len(images))
+    require_few(len(images))
     return np.eye(len(images), dtype=np.int64)[list(images)]
 
 
@@ -180,38 +174,6 @@ def equivariance_defect(function: Callable[[Array], Any], tokens: Any, perm: Any
     return abs(moved_first - permute(plain, perm)).max()
 
 
-def commutant_dimension(generators: Iterable[Sequence[int]], points: int) -> int:
-    """dim {A : AΠ = ΠA for all Π of the group}, by counting orbits on ordered pairs.
-
-    Generators suffice: a matrix that commutes with them commutes with their products. No generators
-    means no symmetry, N². The count joins (i, j) with (perm[i], perm[j]); memory grows with N², so N is
-    at most 4,096.
-
-    >>> commutant_dimension([(1, 0, 2), (1, 2, 0)], 3)
-    2
-
-    Raises
-    ------
-    GeometryError, ShapeError
-    """
-    points = require_size("points", points)
-    _require_few(points)
-    label = np.arange(points * points).reshape(points, points)
-    moves = [
-        require_permutation(perm, points) for perm in require_sequence("generators", generators)
-    ]
-    while True:
-        before = label
-        for images in moves:
-            moved = label[np.ix_(images, images)]
-            low, high = np.minimum(label, moved).ravel(), np.maximum(label, moved).ravel()
-            root = np.arange(points * points)
-            np.minimum.at(root, high, low)
-            label = root[label.ravel()].reshape(points, points)
-        if np.array_equal(label, before):
-            return len(np.unique(label))
-
-
 def _enumerable(points: Any) -> int:
     number = require_size("points", points)
     if number > MOST_ENUMERATED_POINTS:
@@ -220,7 +182,7 @@ def _enumerable(points: Any) -> int:
     return number
 
 
-def _require_few(points: int) -> None:
+def require_few(points: int) -> None:
     if points > MOST_PAIRED_POINTS:
         expected = f"at most {MOST_PAIRED_POINTS:,} points, for a number for each pair"
         raise GeometryError("points", expected=expected, got=points)

@@ -1,17 +1,22 @@
-"""A small pre-norm vision transformer in NumPy that returns every intermediate under a stable name.
+"""A pre-norm vision transformer in NumPy that returns every intermediate under a stable name.
 
-Notation: H, W picture [px]; P patch [px]; d width; L blocks; h heads; K classes; N patches; T = N + 1 tokens
-with a class token, else N.
+Notation: H, W picture [px]; P patch [px]; d width; L blocks; h heads; K classes; N patches; T tokens, the
+patches and in front of them the extra ones: class, distillation, registers, in this order.
 
-    z_0 = [class; x_1 E^T + b; …; x_N E^T + b] + positions
+    z_0 = [extra; x_1 E^T + b; …; x_N E^T + b] + positions
     z'_l = z_(l-1) + attention(LN(z_(l-1)))        z_l = z'_l + MLP(LN(z'_l))
-    y = LN(z_L)[class token]  or  the mean of LN(z_L) over all tokens;   logits = y W^T + b
+    y = LN(z_L) at the class token, or at class and distillation token, or the mean over the patches
+    logits = y W^T + b; with two classifiers the mean of theirs
 
 Convention: MLP(x) = GELU(x W_1^T + b_1) W_2^T + b_2 with the exact GELU, x·Φ(x); LN adds 1e-6 to the
-variance.
+variance unless another number is given. A table of positions has a row for each patch, and in front of them
+one for each of the first ``position_extra`` extra tokens; an extra token without a row gets none.
+
+The sizes are those of an ``Architecture``; parts that a plain ViT does not have (windows, several stages,
+relative positions, a hidden layer in the read-out) are refused by name.
 
 Source: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), equations 1 to 4; the mean read-out is its
-appendix D.3.
+appendix D.3. Touvron et al., ICML 2021, section 4: distillation token, and the mean of two classifiers.
 """
 
 from dataclasses import dataclass
@@ -20,64 +25,24 @@ from typing import Any
 
 import numpy as np
 
+from vitbias.architecture import Architecture, Stage
 from vitbias.arrays import Array, require_array, require_floats
 from vitbias.attention import HeadWeights, affine, multi_head
 from vitbias.errors import (
-    GeometryError,
     Literal,
     ShapeError,
     ValuesError,
     describe,
-    require_choice,
     require_instance,
     require_number,
     require_sequence,
-    require_size,
 )
-from vitbias.formula import exact_quotient
-from vitbias.patches import patchify, raw_dim, token_count
+from vitbias.patches import patchify
 
-__all__ = ["BlockWeights", "Vit", "VitWeights", "forward", "gelu", "initial_weights", "layer_norm"]
+__all__ = ["BlockWeights", "VitWeights", "forward", "gelu", "initial_weights", "layer_norm"]
 
 EPSILON = 1e-6
-READ_OUTS = ("class", "mean")
-POSITIONS = ("learned", "none")
-SIZES = ("image", "patch", "width", "depth", "heads", "classes", "channels", "mlp_ratio")
-
-
-@dataclass(frozen=True)
-class Vit:
-    """The sizes of a model; refused at once when they do not fit each other.
-
-    read_out : "class" (the class token) or "mean" (no class token, mean over tokens)
-    position : "learned" (a table of one row for each token) or "none"
-    """
-
-    image: int
-    patch: int
-    width: int
-    depth: int
-    heads: int
-    classes: int
-    channels: int = 3
-    mlp_ratio: int = 4
-    read_out: str = "class"
-    position: str = "learned"
-
-    def __post_init__(self) -> None:
-        for field in SIZES:  # plain integers from here on: a NumPy uint8 would wrap around
-            object.__setattr__(self, field, require_size(field, getattr(self, field)))
-        require_choice("read_out", self.read_out, READ_OUTS)
-        require_choice("position", self.position, POSITIONS)
-        exact_quotient("image", self.image, self.patch)
-        if self.width % self.heads:
-            expected = f"a divisor of the width {describe(self.width)}"
-            raise GeometryError("heads", expected=expected, got=self.heads)
-
-    @property
-    def tokens(self) -> int:
-        """T, patches and class token [tokens]."""
-        return int(token_count(self.image, self.image, self.patch)) + (self.read_out == "class")
+TABLES = ("learned", "sine-cosine")
 
 
 @dataclass(frozen=True)
@@ -91,43 +56,49 @@ class BlockWeights:
     up_bias: Array
     down: Array  # (d, hidden)
     down_bias: Array
+    scale1: Array | None = None  # (d,) layer scale of the attention, and of the MLP; None without
+    scale2: Array | None = None
 
 
 @dataclass(frozen=True)
 class VitWeights:
-    """All weights; ``class_token`` is (d,) or None, ``position`` is (T, d) or None."""
+    """All weights; a part that the architecture does not have is None."""
 
     patch: Array  # (d, D)
     patch_bias: Array
-    class_token: Array | None
-    position: Array | None
+    extra_tokens: Array | None  # (T - N, d): class, distillation, registers
+    position: Array | None  # (position_extra + N, d)
     blocks: tuple[BlockWeights, ...]
     norm: tuple[Array, Array]
     head: Array  # (K, d)
     head_bias: Array
+    distillation_head: Array | None = None  # (K, d)
+    distillation_head_bias: Array | None = None
 
 
-def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0) -> VitWeights:
+def initial_weights(
+    model: Architecture, rng: np.random.Generator, *, scale: float = 1.0
+) -> VitWeights:
     """Random weights, float64, all normal.
 
-    Matrices have variance scale²/fan-in; biases and the class token scale²/length; gains are 1 plus such a
-    vector; the table of positions has variance 1/d at every scale.
+    Matrices have variance scale²/fan-in; biases and the extra tokens scale²/length; gains and layer scales
+    are 1 plus such a vector; the table of positions has variance 1/d at every scale.
 
     Not any release's initialisation: large enough that every part of the model matters at once, so that a
     test which ignores a part fails.
 
     Raises
     ------
-    ValuesError : ``scale`` is not a finite number >= 0, ``rng`` no generator, or ``model`` no ``Vit``
+    ValuesError : ``scale`` is not a finite number >= 0, ``rng`` no generator, or ``model`` no plain ViT
     """
-    model = require_instance("model", model, Vit)
+    stage = _plain_stage(model)
     if not isinstance(rng, np.random.Generator):
         raise ValuesError("rng", expected="a numpy.random.Generator", got=rng)
     scale = require_number("scale", scale)
     if scale < 0:
         raise ValuesError("scale", expected="a number >= 0", got=scale)
     scale = abs(scale)  # NumPy refuses the sign of -0.0
-    d, hidden = model.width, model.mlp_ratio * model.width
+    d, hidden = stage.width, stage.hidden
 
     def matrix(rows: int, columns: int) -> Array:
         return rng.normal(0.0, scale / sqrt(columns), (rows, columns))
@@ -140,76 +111,97 @@ def initial_weights(model: Vit, rng: np.random.Generator, *, scale: float = 1.0)
 
     def block() -> BlockWeights:
         maps = HeadWeights(*(part for _ in range(4) for part in (matrix(d, d), vector())))
-        return BlockWeights(
-            norm(), maps, norm(), matrix(hidden, d), vector(hidden), matrix(d, hidden), vector()
+        norms_and_mlp = (
+            *(norm(), maps, norm()),
+            *(matrix(hidden, d), vector(hidden), matrix(d, hidden), vector()),
         )
+        scales = (1.0 + vector(), 1.0 + vector()) if model.layer_scale else (None, None)
+        return BlockWeights(*norms_and_mlp, *scales)
 
+    def table() -> Array:
+        return rng.normal(0.0, 1 / sqrt(d), (_table_rows(model), d))
+
+    extra, two = model.extra_tokens, model.read_out == "class and distillation"
     return VitWeights(
-        patch=matrix(d, raw_dim(model.patch, model.channels)),
+        patch=matrix(d, model.raw_dim),
         patch_bias=vector(),
-        class_token=vector() if model.read_out == "class" else None,
-        position=rng.normal(0.0, 1 / sqrt(d), (model.tokens, d))
-        if model.position == "learned"
-        else None,
-        blocks=tuple(block() for _ in range(model.depth)),
+        extra_tokens=np.array([vector() for _ in range(extra)]) if extra else None,
+        position=table() if model.position in TABLES else None,
+        blocks=tuple(block() for _ in range(stage.depth)),
         norm=norm(),
-        head=matrix(model.classes, d),
-        head_bias=vector(model.classes),
+        head=matrix(model.classes or 0, d),
+        head_bias=vector(model.classes or 0),
+        distillation_head=matrix(model.classes or 0, d) if two else None,
+        distillation_head_bias=vector(model.classes or 0) if two else None,
     )
 
 
-def forward(pictures: Any, weights: VitWeights, model: Vit) -> tuple[Array, dict[str, Array]]:
+def forward(
+    pictures: Any, weights: VitWeights, model: Architecture, *, epsilon: float = EPSILON
+) -> tuple[Array, dict[str, Array]]:
     """Logits (..., K) and the trace of every intermediate.
 
     Keys of the trace, in order: ``patches`` (..., N, D), ``patch_tokens`` (..., N, d), ``tokens``
-    (..., T, d) with class token and positions; for each block l = 1…L ``block l norm1``,
+    (..., T, d) with extra tokens and positions; for each block l = 1…L ``block l norm1``,
     ``block l weights`` (..., h, T, T), ``block l attention``, ``block l middle``, ``block l norm2``,
-    ``block l mlp``, ``block l``; then ``norm`` and ``read_out`` (..., d).
+    ``block l mlp``, ``block l``; then ``norm`` and ``read_out`` (..., d), with two classifiers
+    (..., 2, d). Attention and MLP are traced after their layer scale.
 
     Parameters
     ----------
     pictures : (..., H, W, C), used as they are: scaling to [-1, 1] is the caller's
+    epsilon : what every LayerNorm adds to the variance
 
     Raises
     ------
     ShapeError : pictures or weights do not have the model's sizes
-    ValuesError : also when weights, blocks or model are of another class, and when an intermediate leaves
-        the range of floats
+    ValuesError : also when weights, blocks or model are of another class, the model is no plain ViT or has
+        no read-out, and when an intermediate leaves the range of floats
     """
-    _require_parts(weights, model)
-    side = model.image
-    pictures = require_array("pictures", pictures, f"... {side} {side} {model.channels}")
-    patches = patchify(pictures, model.patch)
-    tokens = affine("patch", patches, weights.patch, weights.patch_bias, model.width)
+    stage = _require_parts(weights, model)
+    height, width = model.image_px
+    pictures = require_array("pictures", pictures, f"... {height} {width} {model.channels}")
+    patches = patchify(pictures, model.patch_px)
+    tokens = affine("patch", patches, weights.patch, weights.patch_bias, stage.width)
     trace = {"patches": patches, "patch_tokens": tokens}
-    if weights.class_token is not None:
-        row = require_floats("class_token", weights.class_token, str(model.width))
-        first = np.broadcast_to(row, (*tokens.shape[:-2], 1, model.width))
-        tokens = np.concatenate([first, tokens], axis=-2)
-    if weights.position is not None:
-        table = require_floats("position", weights.position, f"{model.tokens} {model.width}")
-        tokens = tokens + table
-    trace["tokens"] = tokens
+    tokens = trace["tokens"] = _with_places(tokens, weights, model)
     for number, block in enumerate(weights.blocks, start=1):
-        tokens = _block(tokens, block, model, f"block {number}", trace)
-    tokens = trace["norm"] = layer_norm(tokens, *_pair("norm", weights.norm))
-    first_only = model.read_out == "class"
-    read = trace["read_out"] = tokens[..., 0, :] if first_only else tokens.mean(axis=-2)
-    return affine("head", read, weights.head, weights.head_bias, model.classes), trace
+        tokens = _block(tokens, block, stage, f"block {number}", trace, epsilon)
+    tokens = trace["norm"] = layer_norm(tokens, *_pair("norm", weights.norm), epsilon=epsilon)
+    heads: list[tuple[str, Any, Any]] = [("head", weights.head, weights.head_bias)]
+    if model.read_out == "mean":
+        read = trace["read_out"] = tokens[..., model.extra_tokens :, :].mean(axis=-2)
+        read = read[..., None, :]
+    else:
+        read = tokens[..., :1, :]
+        if model.read_out == "class and distillation":
+            read = tokens[..., :2, :]
+            name = "distillation_head"
+            heads.append((name, weights.distillation_head, weights.distillation_head_bias))
+        trace["read_out"] = read if len(heads) == 2 else read[..., 0, :]
+    logits = [
+        affine(name, read[..., row, :], head, bias, model.classes or 0)
+        for row, (name, head, bias) in enumerate(heads)
+    ]
+    return sum(logits[1:], logits[0]) / len(logits), trace
 
 
-def layer_norm(tokens: Any, gain: Any, bias: Any) -> Array:
-    """(x - mean)/sqrt(variance + 1e-6) · gain + bias over the last axis, (..., d) to (..., d).
+def layer_norm(tokens: Any, gain: Any, bias: Any, *, epsilon: float = EPSILON) -> Array:
+    """(x - mean)/sqrt(variance + ε) · gain + bias over the last axis, (..., d) to (..., d).
 
     Parameters
     ----------
     gain, bias : (d,)
+    epsilon : ε > 0
 
     Raises
     ------
     ShapeError
     ValuesError : also when a variance leaves the range of floats
     """
+    epsilon = require_number("epsilon", epsilon)
+    if epsilon <= 0:
+        raise ValuesError("epsilon", expected="a number > 0", got=epsilon)
     tokens = require_floats("tokens", tokens, "... width")
     gain, bias = (
         require_floats(name, value, str(tokens.shape[-1]))
@@ -217,7 +209,7 @@ def layer_norm(tokens: Any, gain: Any, bias: Any) -> Array:
     )
     with np.errstate(over="ignore", invalid="ignore"):
         centred = tokens - tokens.mean(axis=-1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + epsilon)
     if not np.isfinite(spread).all():
         raise ValuesError("tokens", expected="a finite variance", got=tokens)
     return np.asarray(centred / spread * gain + bias)
@@ -241,22 +233,66 @@ def gelu(values: Any) -> Array:
 _erf = np.vectorize(erf, otypes=[np.float64])
 
 
-def _require_parts(weights: VitWeights, model: Vit) -> None:
-    """Parts that are there or not, as the model says: read-out, positions, depth."""
+def _plain_stage(model: Architecture) -> Stage:
+    """The one stage of a plain ViT; what the equations above do not have is named."""
+    model = require_instance("model", model, Architecture)
+    absent = {
+        "several stages": len(model.stages) > 1,
+        "windows": any(stage.window is not None for stage in model.stages),
+        "relative positions": model.position == "relative",
+        "a norm of the patches": model.patch_norm,
+        "no final norm": not model.final_norm,
+        "a hidden layer in the read-out": model.representation is not None,
+        "no read-out": model.read_out == "none",
+        "a border rule": model.border is not None,
+    }
+    found = [part for part, there in absent.items() if there]
+    if found:
+        got = Literal(f"{describe(model.name)} with {', '.join(found)}")
+        raise ValuesError("model", expected="a plain ViT", got=got)
+    return model.stages[0]
+
+
+def _table_rows(model: Architecture) -> int:
+    return model.patches + (model.position_extra or 0)
+
+
+def _require_parts(weights: VitWeights, model: Architecture) -> Stage:
+    """Parts that are there or not, as the model says: extra tokens, positions, second head, depth."""
     weights = require_instance("weights", weights, VitWeights)
-    model = require_instance("model", model, Vit)
-    for name, part, wanted, rule in (
-        ("class_token", weights.class_token, model.read_out == "class", "read-out 'class'"),
-        ("position", weights.position, model.position == "learned", "learned positions"),
+    stage = _plain_stage(model)
+    two = model.read_out == "class and distillation"
+    for name, wanted, rule in (
+        ("extra_tokens", model.extra_tokens > 0, "extra tokens"),
+        ("position", model.position in TABLES, "a table of positions"),
+        ("distillation_head", two, "two classifiers"),
+        ("distillation_head_bias", two, "two classifiers"),
     ):
+        part = getattr(weights, name)
         if (part is not None) != wanted:
             raise ShapeError(name, expected=f"an array with {rule}, else None", got=part)
     blocks = require_sequence("blocks", weights.blocks)
     for block in blocks:
         require_instance("blocks", block, BlockWeights)
-    if len(blocks) != model.depth:
+    if len(blocks) != stage.depth:
         got = Literal(f"{len(blocks)} blocks")
-        raise ShapeError("blocks", expected=f"{describe(model.depth)}, the depth", got=got)
+        raise ShapeError("blocks", expected=f"{describe(stage.depth)}, the depth", got=got)
+    return stage
+
+
+def _with_places(tokens: Array, weights: VitWeights, model: Architecture) -> Array:
+    """Extra tokens in front, then the rows of the table, where there are any."""
+    extra, width = model.extra_tokens, model.width
+    if weights.extra_tokens is not None:
+        rows = require_floats("extra_tokens", weights.extra_tokens, f"{extra} {width}")
+        first = np.broadcast_to(rows, (*tokens.shape[:-2], extra, width))
+        tokens = np.concatenate([first, tokens], axis=-2)
+    if weights.position is not None:
+        held = model.position_extra or 0
+        table = require_floats("position", weights.position, f"{_table_rows(model)} {width}")
+        none = np.zeros((extra - held, width), table.dtype)
+        tokens = tokens + np.concatenate([table[:held], none, table[held:]])
+    return tokens
 
 
 def _pair(name: str, parts: Any) -> tuple[Any, Any]:
@@ -269,15 +305,31 @@ def _pair(name: str, parts: Any) -> tuple[Any, Any]:
 
 
 def _block(
-    tokens: Array, block: BlockWeights, model: Vit, name: str, trace: dict[str, Array]
+    tokens: Array,
+    block: BlockWeights,
+    stage: Stage,
+    name: str,
+    trace: dict[str, Array],
+    epsilon: float,
 ) -> Array:
-    normed = trace[f"{name} norm1"] = layer_norm(tokens, *_pair("norm1", block.norm1))
-    mixed, shares = multi_head(normed, block.attention, model.heads)
+    normed = trace[f"{name} norm1"] = layer_norm(
+        tokens, *_pair("norm1", block.norm1), epsilon=epsilon
+    )
+    mixed, shares = multi_head(normed, block.attention, stage.heads)
+    mixed = _scaled("scale1", mixed, block.scale1)
     trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
     tokens = trace[f"{name} middle"] = tokens + mixed
-    normed = trace[f"{name} norm2"] = layer_norm(tokens, *_pair("norm2", block.norm2))
-    hidden = model.mlp_ratio * model.width
-    raised = gelu(affine("up", normed, block.up, block.up_bias, hidden))
-    trace[f"{name} mlp"] = affine("down", raised, block.down, block.down_bias, model.width)
+    normed = trace[f"{name} norm2"] = layer_norm(
+        tokens, *_pair("norm2", block.norm2), epsilon=epsilon
+    )
+    raised = gelu(affine("up", normed, block.up, block.up_bias, stage.hidden))
+    lowered = affine("down", raised, block.down, block.down_bias, stage.width)
+    trace[f"{name} mlp"] = _scaled("scale2", lowered, block.scale2)
     tokens = trace[name] = tokens + trace[f"{name} mlp"]
     return tokens
+
+
+def _scaled(field: str, tokens: Array, scale: Any) -> Array:
+    if scale is None:
+        return tokens
+    return tokens * require_floats(field, scale, str(tokens.shape[-1]))

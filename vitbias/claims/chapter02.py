@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from vitbias.architecture import plain_vit
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.formatting import fmt
 from vitbias.interface import min_nullity, null_vectors
 from vitbias.patches import patchify, unpatchify
 from vitbias.readers.catalogue import NAMES, published
-from vitbias.vit import Vit, forward, initial_weights
+from vitbias.vit import forward, initial_weights
 
 __all__ = [
     "ACCURACY",
@@ -64,13 +65,14 @@ COMPRESSIVE = (
 
 def _equation_1() -> Evidence:
     """Equations 1 to 4 executed: class token first, patches times E, then a table of N + 1 rows."""
-    model = Vit(image=10, patch=2, width=6, depth=1, heads=3, classes=5)
+    model = plain_vit(image=10, patch=2, width=6, depth=1, heads=3, classes=5)
     weights = initial_weights(model, np.random.default_rng(21))
     picture = np.random.default_rng(22).normal(size=(10, 10, 3))
     logits, trace = forward(picture, weights, model)
-    hold(weights.class_token is not None and weights.position is not None, "both learned")
+    if weights.extra_tokens is None or weights.position is None:
+        raise AssertionError("class token and positions: both learned")
     rows = [
-        weights.class_token,
+        *weights.extra_tokens,
         *(weights.patch @ x + weights.patch_bias for x in patchify(picture, 2)),
     ]
     hold(len(rows) == 5 * 5 + 1 == model.tokens, f"{len(rows)} rows")
@@ -138,7 +140,7 @@ def _information(pairs: Iterable[tuple[Any, Any]]) -> Fraction:
 
 def _interface() -> Evidence:
     """Equal tokens give equal traces; every label and every later map lose information, or keep it."""
-    model = Vit(image=4, patch=2, width=3, depth=2, heads=3, classes=2, channels=1)
+    model = plain_vit(image=4, patch=2, width=3, depth=2, heads=3, classes=2, channels=1)
     rng = np.random.default_rng(24)
     integer = rng.integers(-2, 3, (3, 4))
     weights = replace(initial_weights(model, rng), patch=integer.astype(float))

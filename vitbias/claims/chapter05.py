@@ -6,12 +6,14 @@ from itertools import product
 
 import numpy as np
 
+from vitbias.architecture import plain_vit
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.formatting import fmt
-from vitbias.interface import collision, exact_rank, min_nullity, null_vectors
+from vitbias.interface import collision, min_nullity, null_vectors
 from vitbias.lattice import collide
 from vitbias.patches import patchify, raw_dim, unpatchify
-from vitbias.vit import Vit, forward, initial_weights
+from vitbias.rank import exact_rank
+from vitbias.vit import forward, initial_weights
 
 __all__ = ["CLAIMS"]
 
@@ -65,16 +67,15 @@ def _same_token() -> Evidence:
 def _no_network_can_tell() -> Evidence:
     """Two different 8-bit pictures with equal integer tokens: every later layer agrees to the last bit."""
     rng = np.random.default_rng(54)
-    model = Vit(image=12, patch=4, width=12, depth=2, heads=3, classes=7)
+    model = plain_vit(image=12, patch=4, width=12, depth=2, heads=3, classes=7)
     weight = rng.integers(-127, 128, (model.width, SWIN_RAW_DIM))
-    pictures = rng.integers(64, 192, (2, model.image, model.image, 3))
-    first, target = patchify(pictures, model.patch)
+    pictures = rng.integers(64, 192, (2, 12, 12, 3))
+    first, target = patchify(pictures, 4)
     pairs = collide(weight, first, target)
     hold((pairs.first != pairs.second).any(axis=1).all(), "every patch changed")
     hold(((pairs.second @ weight.T) == pairs.tokens).all(), "tokens equal")
     parts = replace(initial_weights(model, rng), patch=weight.astype(float))
-    side = model.image
-    both = [unpatchify(p.astype(int), side, side, model.patch) for p in (pairs.first, pairs.second)]
+    both = [unpatchify(p.astype(int), 12, 12, 4) for p in (pairs.first, pairs.second)]
     hold((both[0] != both[1]).any(), "pictures differ")
     logits, traces = zip(*(forward(picture, parts, model) for picture in both), strict=True)
     later = [name for name in traces[0] if name != "patches"]

@@ -9,9 +9,9 @@ import numpy as np
 
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.formatting import fmt
-from vitbias.interface import exact_rank
 from vitbias.patches import patchify, raw_dim, token_count
 from vitbias.photographs import photograph
+from vitbias.rank import exact_rank
 from vitbias.readers.catalogue import published
 from vitbias.windows import (
     attention_mask,

@@ -5,20 +5,16 @@ from functools import partial
 
 import numpy as np
 
+from vitbias.architecture import plain_vit
 from vitbias.attention import attention
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.exact_attention import exact_attention, exact_softmax
 from vitbias.formatting import below, fmt
+from vitbias.orbits import commutant_dimension
 from vitbias.patches import patchify
 from vitbias.photographs import photograph
-from vitbias.symmetry import (
-    commutant_dimension,
-    equivariance_defect,
-    generated,
-    permutations,
-    permute,
-)
-from vitbias.vit import Vit, forward, initial_weights
+from vitbias.symmetry import equivariance_defect, generated, permutations, permute
+from vitbias.vit import forward, initial_weights
 
 __all__ = [
     "CLAIMS",
@@ -133,7 +129,7 @@ def _positions() -> Evidence:
     picture = np.random.default_rng(77).normal(size=(15, 15, 3))
     shuffled = picture.reshape(3, 5, 15, 3)[[2, 0, 1]].reshape(15, 15, 3)
     for position in ("none", "learned"):
-        model = Vit(15, 5, 14, 2, 7, 3, read_out="mean", position=position)
+        model = plain_vit(15, 5, 14, 2, 7, 3, read_out="mean", position=position)
         weights = initial_weights(model, np.random.default_rng(770))
         logits = [forward(p, weights, model)[0] for p in (picture, shuffled)]
         changes[position] = float(abs(logits[0] - logits[1]).max())

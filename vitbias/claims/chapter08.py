@@ -16,16 +16,11 @@ from vitbias.claims.chapter07 import (
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.exact_attention import exact_attention, exact_softmax
 from vitbias.formatting import below, fmt
-from vitbias.interface import exact_rank
 from vitbias.patches import patchify
 from vitbias.photographs import photograph
-from vitbias.positions import (
-    METHODS,
-    relative_bias,
-    relative_index,
-    resize_operator,
-    resize_table,
-)
+from vitbias.positions import relative_bias, relative_index
+from vitbias.rank import exact_rank
+from vitbias.resizing import METHODS, resize_operator, resize_table
 from vitbias.symmetry import equivariance_defect, permutations, permute
 
 __all__ = ["CLAIMS", "PUBLISHED_RESIZING", "token_change"]

@@ -11,7 +11,8 @@ from vitbias.attention import attention
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.exact_attention import exact_attention
 from vitbias.formatting import below, fmt
-from vitbias.interface import exact_rank, null_vectors
+from vitbias.interface import null_vectors
+from vitbias.rank import exact_rank
 from vitbias.symmetry import equivariance_defect
 from vitbias.windows import attention_mask, global_pairs, ragged_pairs, window_pairs
 
