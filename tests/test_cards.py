@@ -3,8 +3,8 @@
 import pytest
 
 from vitbias import __version__
-from vitbias.cards import claim_card
-from vitbias.claims import CLAIMS, TIERS, claim
+from vitbias.cards import answers, claim_card
+from vitbias.claims import ANSWERS, CLAIMS, TIERS, answer, claim
 from vitbias.errors import UnknownNameError
 
 
@@ -37,3 +37,18 @@ def test_fences_close() -> None:
 def test_an_unknown_claim_is_refused() -> None:
     with pytest.raises(UnknownNameError, match=r"'R5\.4'"):
         claim_card("R5.44")
+
+
+@pytest.mark.parametrize("answer_id", ANSWERS)
+def test_an_answer_says_what_its_record_says(answer_id: str) -> None:
+    given, shown = answer(answer_id), answers(answer_id)
+    for part in (given.says, given.finding, given.source, given.verdict):
+        assert part in shown.markdown and part in shown.text
+    assert all(f"{{prf:ref}}`{name}`" in shown.markdown for name in given.settled_by)
+    assert shown._repr_mimebundle_()["text/plain"] == shown.text
+    assert shown.markdown.count(":::") == 2 * (1 + 1)
+
+
+def test_an_unknown_answer_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match=r"^answer: expected one of "):
+        answers("B99")

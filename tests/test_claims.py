@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vitbias.claims import CLAIMS, TIERS, chapter05, chapter07, claim, verify
-from vitbias.claims.record import Claim, hold
+from vitbias.claims import ANSWERS, CLAIMS, TIERS, answer, chapter05, chapter07, claim, verify
+from vitbias.claims.record import VERDICTS, Answer, Claim, hold
 from vitbias.errors import UnknownNameError
 from vitbias.exact_attention import exact_attention
 from vitbias.rank import RankReport, exact_rank
@@ -43,9 +43,15 @@ def test_records_are_complete(record: Claim) -> None:
 def test_ids_are_unique_over_all_chapters() -> None:
     files = sorted((ROOT / "vitbias/claims").glob("chapter*.py"))
     chapters = [import_module(f"vitbias.claims.{path.stem}") for path in files]
-    records = [(chapter.__name__[-2:], r) for chapter in chapters for r in chapter.CLAIMS]
-    assert len(records) == len(CLAIMS) > 0
-    assert all(number == record.chapter[:2] for number, record in records)
+    for kind, known in (("CLAIMS", CLAIMS), ("ANSWERS", ANSWERS)):
+        records = [
+            (chapter.__name__.rpartition("chapter")[2][:2], record)
+            for chapter in chapters
+            for record in getattr(chapter, kind, ())
+        ]
+        assert len(records) == len(known) > 0
+        assert all(number == record.chapter[:2] for number, record in records)
+    assert all(hasattr(chapter, "CLAIMS") or hasattr(chapter, "ANSWERS") for chapter in chapters)
 
 
 def test_every_chapter_has_records_and_no_other() -> None:
@@ -59,9 +65,30 @@ def test_chapters_and_records_name_the_same_claims(stem: str) -> None:
     assert sorted(labels) == sorted(r.id for r in CLAIMS.values() if r.chapter == stem)
 
 
+@pytest.mark.parametrize("given", ANSWERS.values(), ids=ANSWERS)
+def test_answers_are_complete(given: Answer) -> None:
+    assert given.verdict in VERDICTS
+    assert all(text.endswith(".") and "  " not in text for text in (given.says, given.finding))
+    assert len(given.says) <= 160 and len(given.finding) <= 480
+    assert all(name in CLAIMS for name in given.settled_by)
+    # an opinion or a note on scope can stand without an execution, a verdict cannot
+    assert given.settled_by or given.verdict in ("interpretation", "scope note")
+
+
+def test_every_answer_is_shown_once_in_its_chapter() -> None:
+    for given in ANSWERS.values():
+        cells = json.loads((ROOT / "notebooks" / f"{given.chapter}.ipynb").read_text())["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        assert len(re.findall(rf'"{re.escape(given.id)}"', code)) == 1, given.id
+    every_id = [name for given in ANSWERS.values() for name in (given.id, *given.also)]
+    assert len(every_id) == len(set(every_id))
+
+
 def test_an_unknown_id_gets_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"did you mean .*'R7\.1'"):
         claim("R71")
+    with pytest.raises(UnknownNameError, match=r"^answer: expected one of "):
+        answer("B99")
 
 
 def test_an_unknown_tier_is_refused() -> None:

@@ -28,8 +28,8 @@ __all__ = [
 
 Digests: TypeAlias = dict[str, Any]
 PACKAGE = "vitbias"
-# functions that take the id of a claim
-CLAIM_READERS = {"claim", "claim_card", "verify"}
+# functions that take ids of claims or answers
+CLAIM_READERS = {"answer", "answers", "claim", "claim_card", "verify"}
 
 
 def notebook_paths(root: Path) -> dict[str, Path]:
@@ -192,7 +192,7 @@ def _origin(node: ast.ImportFrom, importer: str, package: Path) -> list[str]:
 
 
 def _chapters_of_claims(trees: list[ast.Module], package: Path) -> list[str]:
-    """The modules ``vitbias.claims.chapterNN`` whose records the cells name.
+    """The modules ``vitbias.claims.chapterNN…`` whose records the cells name.
 
     ``claim_card("R5.2")`` names one. Whoever takes the records themselves names all of them.
     """
@@ -200,7 +200,7 @@ def _chapters_of_claims(trees: list[ast.Module], package: Path) -> list[str]:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     asked = [call for call in calls if _last_name(call.func) in CLAIM_READERS]
     ids = {getattr(argument, "value", None) for call in asked for argument in call.args}
-    takes_all = None in ids or any(_last_name(node) == "CLAIMS" for node in nodes)
+    takes_all = None in ids or any(_last_name(node) in ("ANSWERS", "CLAIMS") for node in nodes)
     chapters = sorted((package / "claims").glob("chapter*.py"))
     return [
         f"{PACKAGE}.claims.{path.stem}"
