@@ -304,23 +304,24 @@ def _proved(matrix: Any, rows: Array, rank: int, progress: Progress | None) -> R
         for side in (rows.tolist(), rows.T.tolist())
     ]
 
-    def needed(size: int) -> tuple[int, int]:
-        """The square of Hadamard's bound for minors of ``size``, and the primes for it."""
-        bound = min(prod(lengths[:size]) for lengths in squares)
-        return bound, -(-bound.bit_length() // (2 * (LARGEST_PRIME.bit_length() - 2)))
+    def needed(size: int) -> list[int]:
+        """The fewest of the largest primes whose product is beyond Hadamard's bound for ``size`` rows."""
+        bound = min(prod(lengths[:size]) for lengths in squares)  # squared, as the product below
+        more, chosen, product = primes_below(LARGEST_PRIME), [], 1
+        while product <= bound:
+            chosen.append(next(more))
+            product *= chosen[-1] ** 2
+        return chosen
 
-    bound, count = needed(rank + 1)
-    product, done = 1, 0
-    more = primes_below(LARGEST_PRIME)
-    while rank < most and product**2 <= bound:
-        prime = next(more)
-        found = _rank_modulo(matrix, prime)
-        product, done = product * prime, done + 1
+    primes, done = needed(rank + 1), 0
+    while rank < most and done < len(primes):
+        found = _rank_modulo(matrix, primes[done])
+        done += 1
         if found > rank:
             rank = found
-            bound, count = needed(rank + 1)
+            primes = needed(rank + 1) if rank < most else primes[:done]
         if progress is not None:
-            progress(done, max(count, done))
+            progress(done, max(len(primes), done))
     return RankReport(rank, raw - rank, "modular" if rank == most else "integer", primes=done)
 
 

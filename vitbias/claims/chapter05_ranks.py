@@ -28,7 +28,7 @@ def _one_prime() -> Evidence:
 
 
 def _enough_primes() -> Evidence:
-    """All minors of a small matrix below Hadamard's bound; proofs against elimination; primes that hide a row."""
+    """Minors of a small matrix below Hadamard's bound; proofs against elimination; a hidden row."""
     rng = np.random.default_rng(502)
     small = rng.integers(-9, 10, (4, 5))
     lengths = sorted((int(x) for x in (small.astype(object) ** 2).sum(axis=1)), reverse=True)
@@ -67,7 +67,7 @@ CLAIMS = (
     ),
     _record(
         id="V5.2",
-        statement="A rank that no prime beyond every minor's size exceeds is the rank.",
+        statement="A rank not exceeded modulo primes beyond every larger minor is the rank.",
         tier="exact",
         assumptions=("primes whose product exceeds Hadamard's bound",),
         fails_when="the primes stop before the bound: they may all divide one minor",
