@@ -1,8 +1,8 @@
 """Exact ranks and null vectors: sympy, python-flint, NumPy and vitbias in one run.
 
-The yardstick of each task is NumPy's rank by singular values, which proves nothing, or python-flint where there
-is no such rank. sympy gets the sizes that it finishes: ``Matrix.rank`` takes minutes from about 24 x 32 on, and
-DomainMatrix from 192 x 768 on.
+The yardstick of each task is NumPy's rank by singular values, which proves nothing, or python-flint where
+there is no such rank. sympy gets the sizes that it finishes: ``Matrix.rank`` takes minutes from about
+24 x 32 on, and DomainMatrix from 192 x 768 on.
 """
 
 import sys

@@ -28,6 +28,33 @@ from vitbias.rank import (
 )
 
 EPS = 2.0**-52
+SMALL = st.integers(-3, 3)
+
+
+def matrices(entries=SMALL, most=5):
+    return st.tuples(st.integers(1, most), st.integers(1, most)).flatmap(
+        lambda shape: st.lists(
+            st.lists(entries, min_size=shape[1], max_size=shape[1]),
+            min_size=shape[0],
+            max_size=shape[0],
+        )
+    )
+
+
+def elimination_rank(rows):
+    """Gauss in fractions."""
+    rows = [[Fraction(entry) for entry in row] for row in rows]
+    rank = 0
+    for column in range(len(rows[0])):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][column] / rows[rank][column]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
 
 
 def waist(rng, width, raw, rank, low=-9, high=10):
@@ -96,6 +123,50 @@ def test_all_routes_agree(width, raw, rank, seed, floats):
     assert exact == sympy.Matrix(integer_rows(weight).tolist()).rank()
 
 
+@given(matrices())
+def test_rank_and_nullity(rows):
+    report = exact_rank(rows)
+    assert report.rank == elimination_rank(rows) == sympy.Matrix(rows).rank()
+    assert report.rank + report.nullity == len(rows[0])
+    assert (report.certificate, type(report.rank), type(report.nullity)) == ("integer", int, int)
+    assert report.tolerance is report.kept is report.dropped is report.gap is None
+    assert exact_rank([*zip(*rows, strict=True)]).rank == report.rank
+    assert certified_rank(rows).rank == certified_rank(rows, exact=True).rank == report.rank
+    assert rank_from_sizes(len(rows), len(rows[0])).nullity <= report.nullity
+
+
+@given(matrices(st.floats(-1e9, 1e9) | st.fractions(max_denominator=97) | st.integers(-9, 9), 3))
+def test_floats_count_as_the_fractions_that_they_are(rows):
+    assert exact_rank(rows).rank == elimination_rank(rows)
+    assert certified_rank(rows, exact=True).rank == exact_rank(rows).rank
+    for row, scaled in zip(rows, integer_rows(rows).tolist(), strict=True):
+        assert all(type(entry) is int for entry in scaled)
+        factors = {Fraction(s) / Fraction(r) for r, s in zip(row, scaled, strict=True) if r}
+        assert len(factors) <= 1
+        assert all(factor > 0 for factor in factors)
+        assert [s == 0 for s in scaled] == [r == 0 for r in row]
+
+
+def test_rounding_is_not_forgiven():
+    """0.1 · 0.9 = 0.3 · 0.3 in decimals, not in the doubles nearest to them."""
+    floats = [[0.1, 0.3], [0.3, 0.9]]
+    assert Fraction(0.1) * Fraction(0.9) != Fraction(0.3) * Fraction(0.3)
+    assert exact_rank(floats).rank == 2
+    assert numerical_rank(floats).rank == 1
+    tenths = [[Fraction(1, 10), Fraction(3, 10)], [Fraction(3, 10), Fraction(9, 10)]]
+    assert exact_rank(tenths).rank == 1
+
+
+def test_determinant_decides_for_square_matrices(rng):
+    for size in (2, 3, 5):
+        weight = rng.integers(-2, 3, (size, size))
+        determinant = sympy.Matrix(weight.tolist()).det()
+        assert (exact_rank(weight).nullity == 0) == (determinant != 0)
+        triangle = np.triu(weight, 1) + np.diag(range(2, size + 2))
+        assert exact_rank(triangle).nullity == 0
+        assert sympy.Matrix(triangle.tolist()).det() == prod(range(2, size + 2))
+
+
 def test_unlucky_primes_do_not_fool_it():
     one, two, three = QUICK_PRIMES
     report = certified_rank(np.diag([one, 1, 1]))
@@ -137,6 +208,22 @@ def test_primes_stop_only_beyond_the_largest_minor():
     while product**2 <= bound:
         product, done = product * primes[done], done + 1
     assert certified_rank(weight, exact=True).primes == done
+
+
+def test_the_number_of_primes_is_known_beforehand(rng):
+    """Many primes, so that an estimate of their lengths would be one off; and a rank found on the way."""
+    steps = []
+    weight = waist(rng, 53, 47, 31).astype(object) * 10**60
+    proof = certified_rank(weight, exact=True, progress=lambda *s: steps.append(s))
+    assert (proof.rank, proof.certificate) == (31, "integer")
+    assert proof.primes > 50
+    assert steps == [(k, proof.primes) for k in range(1, proof.primes + 1)]
+    steps.clear()
+    first = next(primes_below(LARGEST_PRIME))
+    late = np.diag([prod(QUICK_PRIMES) * first, 1, 1, 0]).astype(object)
+    proof = certified_rank(late, exact=True, progress=lambda *s: steps.append(s))
+    assert (proof.rank, proof.certificate) == (3, "integer")
+    assert steps[-1] == (proof.primes, proof.primes)
 
 
 def test_progress_can_end_the_proof(rng):
@@ -337,11 +424,3 @@ def test_longer_floats_beyond_float64_are_refused():
     with pytest.raises(ValuesError, match=r"^weight: expected finite numbers, got "):
         numerical_rank(np.full((2, 2), np.longdouble(2) ** 5000))
     assert numerical_rank(np.eye(3, dtype=np.longdouble)).rank == 3
-
-
-def loop_collides(weight, first, second):
-    tokens = [
-        [sum(int(w) * int(x) for w, x in zip(row, patch, strict=True)) for row in weight]
-        for patch in (first, second)
-    ]
-    return tokens[0] == tokens[1]
