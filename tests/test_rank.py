@@ -210,6 +210,34 @@ def test_primes_stop_only_beyond_the_largest_minor():
     assert certified_rank(weight, exact=True).primes == done
 
 
+def test_the_bound_is_that_of_one_row_more():
+    """Six primes divide the only minor of 2 rows, and three of them exceed every entry."""
+    first = [*islice(primes_below(LARGEST_PRIME), 3)]
+    entries = [prod(QUICK_PRIMES[:2]) * first[0], QUICK_PRIMES[2] * prod(first[1:])]
+    weight = np.diag(np.array(entries, dtype=object))
+    assert prod(first) > weight.max()
+    assert certified_rank(weight).rank == 1
+    assert certified_rank(weight, exact=True).rank == 2
+
+
+def test_the_bound_is_the_smaller_of_rows_and_columns():
+    """Two equal rows of 997 entries: by rows a minor of 2 is longer by 997 / 2, one prime more."""
+    weight = np.full((2, 997), 2**60, dtype=object)
+    product = prod(islice(primes_below(LARGEST_PRIME), 2))
+    by_columns, by_rows = 2 * 2**120, 997 * 2**120
+    assert by_columns < product < by_rows
+    for side in (weight, weight.T):
+        assert certified_rank(side, exact=True).primes == 2
+
+
+def test_products_of_residues_do_not_wrap(rng):
+    """53-bit numbers times powers of 2: the third column is the sum of the first two, exactly."""
+    one, two, four = 2 * rng.integers(2**18, 2**19, (3, 5)) + 1.0
+    weight = np.stack([one, np.ldexp(two, -30), one + np.ldexp(two, -30), np.ldexp(four, -60)], 1)
+    assert all(Fraction(a) + Fraction(b) == Fraction(c) for a, b, c, _ in weight.tolist())
+    assert certified_rank(weight).rank == exact_rank(weight).rank == 3
+
+
 def test_the_number_of_primes_is_known_beforehand(rng):
     """Many primes, so that an estimate of their lengths would be one off; and a rank found on the way."""
     steps = []
@@ -246,6 +274,7 @@ def test_entries_of_every_size():
     assert certified_rank(np.array([[-(2**63), 1], [2**62, 1]])).rank == 2
     assert integer_rows(np.array([[0.75, -3.0, 0.0]])).tolist() == [[3, -12, 0]]
     assert integer_rows(np.array([[8.0, -24.0]])).tolist() == [[8, -24]]
+    assert integer_rows(np.array([[0.5, 1.0], [8.0, 24.0]])).tolist() == [[1, 2], [8, 24]]
 
 
 def test_pivots_are_the_first_independent_columns():
