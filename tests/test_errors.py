@@ -47,11 +47,13 @@ def test_each_error_is_of_the_family_and_a_value_error(kind):
     assert issubclass(kind, VitbiasError)
     assert issubclass(kind, ValueError)
     assert kind.__doc__
-    error = kind("patch", expected="an integer >= 1", got=16.0, hint="write 16")
+    more = {"gap": 7.0} if kind is AmbiguousRankError else {}
+    error = kind("patch", expected="an integer >= 1", got=16.0, hint="write 16", **more)
+    assert all(getattr(error, name) == value for name, value in more.items())
     assert str(error) == "patch: expected an integer >= 1, got 16.0; write 16"
     assert (error.field, error.expected, error.got) == ("patch", "an integer >= 1", 16.0)
     assert error.hint == "write 16"
-    assert str(kind("a", expected="b", got=Literal("c d"))) == "a: expected b, got c d"
+    assert str(kind("a", expected="b", got=Literal("c d"), **more)) == "a: expected b, got c d"
 
 
 def test_the_family_is_complete():

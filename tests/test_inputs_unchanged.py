@@ -191,9 +191,12 @@ CALLS = {
     hierarchy.merging_nullity: dict(width=3),
     hierarchy.stage_table: dict(architecture=PIPELINE),
     interface.collision: dict(weight=ROW, patch=np.array([9, 8, 7]), low=0, high=255),
+    rank.certified_rank: dict(weight=REAL, exact=True),
     rank.exact_rank: dict(weight=REAL),
+    rank.rank_from_sizes: dict(width=3, raw=5),
     rank.integer_rows: dict(weight=REAL),
     interface.min_nullity: dict(raw=5, width=3),
+    interface.null_vector: dict(weight=ROW),
     interface.null_vectors: dict(weight=WHOLE.astype(object)),
     rank.numerical_rank: dict(weight=REAL, rtol=1e-9),
     lattice.collide: dict(

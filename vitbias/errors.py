@@ -66,7 +66,16 @@ class UnknownNameError(VitbiasError):
 
 
 class AmbiguousRankError(VitbiasError):
-    """Singular values without a gap: a rank would be an artefact of the tolerance."""
+    """Singular values without a gap: a rank would be an artefact of the tolerance.
+
+    ``gap`` is the ratio of the smallest singular value kept to the largest dropped.
+    """
+
+    def __init__(
+        self, field: str, *, expected: str, got: object, hint: str = "", gap: float
+    ) -> None:
+        self.gap = gap
+        super().__init__(field, expected=expected, got=got, hint=hint)
 
 
 class MissingExtraError(VitbiasError):

@@ -10,7 +10,7 @@ Source: rank-nullity theorem; equation 1 of the review that this book accompanie
 """
 
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ import numpy as np
 from vitbias.arrays import Array, require_in_range, require_integers
 from vitbias.errors import GeometryError, Literal
 from vitbias.formula import Size, as_size, maximum
-from vitbias.rank import flint_matrix, integer_rows
+from vitbias.rank import LARGEST_PRIME, flint_matrix, integer_rows, pivots_modulo, primes_below
 
-__all__ = ["Collision", "collision", "min_nullity", "null_vectors"]
+__all__ = ["Collision", "collision", "min_nullity", "null_vector", "null_vectors"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,41 @@ def null_vectors(weight: Any) -> Array:
     for index, column in enumerate(columns.T):
         vectors[index] = _primitive([int(entry) for entry in column])
     return vectors
+
+
+def null_vector(weight: Any) -> Array:
+    """One vector v with E v = 0 over the rationals, (D,) Python integers, primitive; not the whole basis.
+
+    The first column that depends on those before it, modulo a prime, is solved for exactly by the others; the
+    first nonzero entry is positive. Fast where ``null_vectors`` is not: a fraction of a second for 192 x 768.
+
+    Raises
+    ------
+    GeometryError : E is injective
+    ShapeError, ValuesError
+    """
+    rows = integer_rows(weight)
+    matrix = flint_matrix(rows)
+    raw = rows.shape[1]
+    more = primes_below(LARGEST_PRIME)
+    while True:
+        prime = next(more)
+        columns = pivots_modulo(matrix, prime)
+        if len(columns) == raw:  # full rank modulo a prime is full rank
+            expected = "a projection with a null space"
+            raise GeometryError("weight", expected=expected, got=Literal("nullity 0"))
+        independent = pivots_modulo(flint_matrix(rows[:, columns].T), prime) if columns else []
+        free = next(column for column in range(raw) if column not in {*columns})
+        vector = np.zeros(raw, dtype=object)
+        vector[free] = 1
+        if columns:
+            square = flint_matrix(rows[np.ix_(independent, columns)])
+            solved = square.solve(flint_matrix(-rows[independent][:, [free]])).entries()
+            common = lcm(*(int(entry.q) for entry in solved))
+            vector[free] = common
+            vector[columns] = [int(entry.p) * (common // int(entry.q)) for entry in solved]
+        if not (rows @ vector).any():  # else the prime hid a row
+            return np.array(_primitive(vector.tolist()), dtype=object)
 
 
 def collision(weight: Any, patch: Any, *, low: int = 0, high: int = 255) -> Collision:

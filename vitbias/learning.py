@@ -311,7 +311,9 @@ def _rank(field: str, matrix: Array, scale: float | None = None) -> int:
     except AmbiguousRankError as error:
         hint = "write the numbers as fractions, which have an exact rank"
         got = Literal(describe(error.got))
-        raise AmbiguousRankError(field, expected=error.expected, got=got, hint=hint) from None
+        raise AmbiguousRankError(
+            field, expected=error.expected, got=got, hint=hint, gap=error.gap
+        ) from None
 
 
 def _finite(result: Array) -> Array:
