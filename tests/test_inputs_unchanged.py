@@ -12,6 +12,7 @@ import pytest
 import sympy
 
 from vitbias import (
+    alphabets,
     architecture,
     arrays,
     attention,
@@ -36,12 +37,14 @@ from vitbias import (
     reach,
     resizing,
     symmetry,
+    twins,
     vit,
     windows,
 )
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
+    *(alphabets, twins),
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
     *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
     *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
@@ -61,6 +64,12 @@ PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
+    alphabets.Count: dict(needed=8.0, held=7.0, guaranteed=True),
+    alphabets.entropy_bound: dict(squared_lengths=np.array([14, 9]), raw=3, pixel_values=4),
+    alphabets.exact_digits: dict(name="fp32"),
+    alphabets.float_values: dict(bits=16, mantissa=7),
+    alphabets.pigeonhole: dict(raw=5, width=2, values=97, pixel_values=7),
+    alphabets.siegel_bound: dict(raw=5, width=2, largest=3),
     architecture.plain_vit: dict(image=4, patch=2, width=6, depth=1, heads=3, classes=2),
     architecture.Architecture: dict(
         **dict(stages=[STAGE], name="small", image_px=np.array([6, 4]), patch_px=2, classes=3),
@@ -195,6 +204,9 @@ CALLS = {
     rank.exact_rank: dict(weight=REAL),
     rank.rank_from_sizes: dict(width=3, raw=5),
     rank.integer_rows: dict(weight=REAL),
+    interface.fold_normalisation: dict(
+        weight=REAL[:2], bias=REAL[0, :2], mean=REAL[1], std=REAL[2] ** 2 + 1
+    ),
     interface.min_nullity: dict(raw=5, width=3),
     interface.null_vector: dict(weight=ROW),
     interface.null_vectors: dict(weight=WHOLE.astype(object)),
@@ -207,6 +219,7 @@ CALLS = {
         high=255,
         steps=3,
     ),
+    lattice.integer_product: dict(left=WHOLE, right=WHOLE.T.astype(object)),
     lattice.kernel_lattice: dict(weight=ROW.astype(object)),
     learning.constrained_least_squares: dict(inputs=WHOLE, targets=WHOLE, basis=TURNS),
     learning.from_teacher: dict(inputs=WHOLE, teacher=REAL),
@@ -251,6 +264,24 @@ CALLS = {
     symmetry.permutations: dict(points=3),
     symmetry.permute: dict(tokens=WHOLE, perm=np.arange(5)[::-1]),
     symmetry.require_permutation: dict(perm=np.array([1, 0, 2]), points=3),
+    twins.RationalTwins: dict(
+        first=WHOLE, second=WHOLE.astype(object), denominator=1, reached=REAL[:, 0]
+    ),
+    twins.RoundingDrift: dict(
+        **dict(rounded=WHOLE.astype(object), largest=Fraction(1, 3), token=Fraction(1)),
+        **dict(changed=2, values=10),
+    ),
+    twins.rational_twins: dict(
+        weight=REAL[:2],
+        patches=WHOLE + 3,
+        targets=WHOLE[::-1] + 3,
+        directions=2,
+        low=0,
+        high=6,
+    ),
+    twins.rounding_drift: dict(
+        weight=REAL[:2], twins=twins.RationalTwins(WHOLE, WHOLE.astype(object) * 2, 2, REAL[:, 0])
+    ),
     vit.forward: dict(pictures=RNG.normal(size=(4, 4, 3)), weights=WEIGHTS, model=SMALL),
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),

@@ -23,8 +23,8 @@ from vitbias.rank import exact_rank, flint_matrix
 __all__ = ["PatchCollisions", "collide", "integer_product", "kernel_lattice"]
 
 FIRST_SCALE_BITS = 24
-# Lovász and size-reduction constants: FLINT's defaults, 0.99 and 0.51, take twice as long
-DELTA, ETA = 0.75, 0.51
+# Lovász and size-reduction constants of a quick first pass; the second takes FLINT's defaults, 0.99 and 0.51
+DELTA, ETA = 0.75, 0.6
 EXACT_FLOATS = 2**53
 
 
@@ -70,7 +70,8 @@ def kernel_lattice(weight: Any) -> Array:
         reduced = fmpz_mat(rows.tolist()).lll(delta=DELTA, eta=ETA).tolist()
         basis = [[int(x) for x in row[width:]] for row in reduced if not any(row[:width])]
         if len(basis) == nullity:
-            return np.array(basis, dtype=object)
+            basis = fmpz_mat(basis).lll().tolist()
+            return np.array([[int(x) for x in row] for row in basis], dtype=object)
         bits *= 2  # the scale was too small to push every head to 0
 
 

@@ -23,11 +23,16 @@ import numpy as np
 from vitbias.arrays import Array, require_array, require_fractions, require_in_range
 from vitbias.errors import GeometryError, Literal, ShapeError, require_size
 from vitbias.lattice import integer_product
-from vitbias.rank import flint_matrix, integer_rows
+from vitbias.rank import (
+    LARGEST_PRIME,
+    flint_matrix,
+    integer_rows,
+    pivots_modulo,
+    primes_below,
+)
 
 __all__ = ["RationalTwins", "RoundingDrift", "rational_twins", "rounding_drift"]
 
-PRIMES = (2**61 - 1, 2**31 - 1, 2**19 - 1)
 BITS = 44  # of the free coordinates and of the coefficients
 MARGIN = 2.0**-20  # of a step; the twins stay that far off the edges
 
@@ -150,26 +155,34 @@ def _null_vectors_near(rows: Array, scaled: Array, wished: Array) -> tuple[Array
     A prime only chooses rows and columns. A minor that is invertible modulo it is invertible; if the rank
     were larger than modulo the prime, another row would not vanish on the vectors, and the next prime is taken.
     """
-    order = _far_from_dependent(scaled)
-    for prime in PRIMES:
-        kept = _pivot_columns(rows.T, prime)
-        pivots = [order[k] for k in _pivot_columns(rows[kept][:, order], prime)]
-        free = np.setdiff1d(np.arange(rows.shape[1]), pivots)
-        if not len(free):
-            break
+    order = np.array(_far_from_dependent(scaled))
+    more = primes_below(LARGEST_PRIME)
+    while True:
+        pivots, kept = _invertible_minor(rows, order, next(more))
+        free = np.setdiff1d(order, pivots)
+        if not len(free):  # full rank modulo a prime is full rank
+            raise GeometryError(
+                "weight", expected="a projection with a null space", got=Literal("nullity 0")
+            )
         near = wished[: len(free)]
         grid = _integers(np.rint(np.ldexp(near[:, free], BITS)))
         vectors, common = np.empty(near.shape, dtype=object), 1
-        if pivots:
-            right = flint_matrix(integer_product(rows[kept][:, free], -grid.T))
-            solved, common = flint_matrix(rows[kept][:, pivots]).solve(right).numer_denom()
-            vectors[:, pivots] = np.array(_integers(solved.tolist())).T
+        if len(pivots):
+            minor = flint_matrix(rows[np.ix_(kept, pivots)])
+            right = flint_matrix(integer_product(rows[np.ix_(kept, free)], -grid.T))
+            solved, common = minor.solve(right).numer_denom()
+            vectors[:, pivots] = _integers(solved.tolist()).T
         vectors[:, free] = grid * int(common)
         if not integer_product(rows, vectors.T).any():
             return vectors, int(common) << BITS
-    raise GeometryError(
-        "weight", expected="a projection with a null space", got=Literal("nullity 0")
-    )
+
+
+def _invertible_minor(rows: Array, order: Array, prime: int) -> tuple[Array, list[int]]:
+    """Columns, taken in the given order, and rows of a largest minor that the prime does not divide."""
+    columns = order[pivots_modulo(flint_matrix(rows[:, order]), prime)]
+    if not len(columns):
+        return columns, []
+    return columns, pivots_modulo(flint_matrix(rows[:, columns].T), prime)
 
 
 def _far_from_dependent(scaled: Array) -> list[int]:
@@ -184,14 +197,6 @@ def _far_from_dependent(scaled: Array) -> list[int]:
         rest = rest - np.outer(unit, unit @ rest)
         order.append(column)
     return list(dict.fromkeys([*order, *range(scaled.shape[1])]))
-
-
-def _pivot_columns(rows: Array, prime: int) -> list[int]:
-    from flint import nmod_mat
-
-    reduced, rank = nmod_mat((rows % prime).tolist(), prime).rref()
-    table = reduced.tolist()
-    return [next(k for k, entry in enumerate(row) if entry) for row in table[: int(rank)]]
 
 
 def _longest_steps(first: Array, moves: Array, low: int, high: int) -> Array:
