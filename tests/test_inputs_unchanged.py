@@ -64,7 +64,6 @@ PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
-    alphabets.Count: dict(needed=8.0, held=7.0, guaranteed=True),
     alphabets.entropy_bound: dict(squared_lengths=np.array([14, 9]), raw=3, pixel_values=4),
     alphabets.exact_digits: dict(name="fp32"),
     alphabets.float_values: dict(bits=16, mantissa=7),
@@ -264,13 +263,6 @@ CALLS = {
     symmetry.permutations: dict(points=3),
     symmetry.permute: dict(tokens=WHOLE, perm=np.arange(5)[::-1]),
     symmetry.require_permutation: dict(perm=np.array([1, 0, 2]), points=3),
-    twins.RationalTwins: dict(
-        first=WHOLE, second=WHOLE.astype(object), denominator=1, reached=REAL[:, 0]
-    ),
-    twins.RoundingDrift: dict(
-        **dict(rounded=WHOLE.astype(object), largest=Fraction(1, 3), token=Fraction(1)),
-        **dict(changed=2, values=10),
-    ),
     twins.rational_twins: dict(
         weight=REAL[:2],
         patches=WHOLE + 3,

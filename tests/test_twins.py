@@ -77,9 +77,7 @@ def test_fewer_directions_get_less_far(rng):
     patches, targets = rng.integers(100, 150, (2, 17, 23))
     left = []
     for directions in (1, 5, 20):
-        found = rational_twins(
-            weight, patches, targets, directions=directions, low=-999, high=999
-        )
+        found = rational_twins(weight, patches, targets, directions=directions, low=-999, high=999)
         second = check(weight, patches, found, -999, 999)
         left.append(np.linalg.norm(second - targets))
         assert np.linalg.matrix_rank(second - patches, tol=1e-6) == min(directions, 17)
@@ -189,6 +187,7 @@ def test_no_wish_no_move():
         ({"targets": [[1, -1]]}, ValuesError, "targets: expected values in 0 to 255, got -1"),
         ({"targets": [[1, 2]] * 2}, ShapeError, "targets: expected shape (1, 2), got shape (2, 2)"),
         ({"directions": 0}, GeometryError, "directions: expected an integer >= 1, got 0"),
+        ({"high": 2**65}, ValuesError, "high: expected at most low + 18446744073709551616, got"),
         ({"low": 0.5}, ValuesError, "low: expected integers, got 0.5"),
     ],
 )
@@ -214,7 +213,11 @@ def test_rounding_drift_against_loops(rng):
             for x, y in zip(row, other, strict=True)
         )
         before, after = loop_tokens(weight, patches.tolist()), loop_tokens(weight, drift.rounded)
-        gaps = [abs(a - b) for p, q in zip(before, after, strict=True) for a, b in zip(p, q, strict=True)]
+        gaps = [
+            abs(a - b)
+            for p, q in zip(before, after, strict=True)
+            for a, b in zip(p, q, strict=True)
+        ]
         assert drift.largest == max(gaps) > 0
         assert drift.token == max(abs(a) for p in before for a in p)
         assert drift.changed == sum(gap != 0 for gap in gaps)
@@ -248,6 +251,27 @@ def test_drift_refuses():
     found = RationalTwins(np.array([[1, 2]], object), np.array([[4, 5]], object), 1, np.ones(1))
     with pytest.raises(ShapeError, match=r"^weight: expected axes \(width, 2\)"):
         rounding_drift([[1, 2, 3]], found)
+
+
+@pytest.mark.parametrize("twin", [None, 5, [[1, 2]]])
+def test_drift_takes_twins_only(twin):
+    with pytest.raises(ValuesError, match=r"^twins: expected "):
+        rounding_drift([[1, 2]], twin)
+
+
+def test_null_vectors_beyond_floats_are_refused():
+    weight = [[1, 1, 1], [2**3000, 2**3000 + 1, 2**3000 + 2**2000]]
+    with pytest.raises(ValuesError) as caught:
+        rational_twins(weight, [[1, 2, 3]], [[3, 1, 9]])
+    message = "weight: expected null vectors within the range of floats, got larger ones"
+    assert str(caught.value) == message
+
+
+def test_a_wide_box_far_from_zero():
+    low = 2**200
+    patches, targets = [[low, low + 9]], [[low + 9, low + 2**60]]
+    found = rational_twins([[1, 1]], patches, targets, low=low, high=low + 2**61)
+    check(np.array([[1, 1]]), patches, found, low, low + 2**61)
 
 
 def test_results_are_frozen(rng):

@@ -24,6 +24,7 @@ from typing import Any
 from vitbias.arrays import require_integers
 from vitbias.errors import (
     GeometryError,
+    Literal,
     ValuesError,
     describe,
     require_choice,
@@ -43,6 +44,7 @@ __all__ = [
 # bits of the whole and of the stored mantissa
 FORMATS = {"bf16": (16, 7), "fp16": (16, 10), "fp32": (32, 23), "fp64": (64, 52)}
 PRECISION = 256  # bits of the balls in which logarithms are compared
+MOST_BITS = 2**22  # of a number that is formed whole
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def float_values(bits: int, mantissa: int) -> int:
     GeometryError : no room for a sign and at least one bit of exponent
     """
     bits, mantissa = require_size("bits", bits), require_size("mantissa", mantissa)
+    _require_formable("bits", bits)
     if bits < mantissa + 2:
         expected = f"at least {describe(mantissa + 2)}: sign, exponent and mantissa"
         raise GeometryError("bits", expected=expected, got=bits)
@@ -111,8 +114,9 @@ def pigeonhole(raw: int, width: int, values: int, *, pixel_values: int = 256) ->
     raw, width = require_size("raw", raw), require_size("width", width)
     values = require_size("values", values, minimum=2)
     pixels = require_size("pixel_values", pixel_values, minimum=2)
-    needed, held = log2(pixels) * raw, log2(values) * width
-    return Count(needed, held, values**width < pixels**raw)
+    _require_formable("raw", raw * pixels.bit_length())
+    _require_formable("width", width * values.bit_length())
+    return Count(log2(pixels) * raw, log2(values) * width, values**width < pixels**raw)
 
 
 def siegel_bound(raw: int, width: int, largest: int) -> int:
@@ -134,6 +138,10 @@ def siegel_bound(raw: int, width: int, largest: int) -> int:
     largest = require_size("largest", largest)
     if width >= raw:
         raise GeometryError("width", expected=f"less than raw, {describe(raw)}", got=width)
+    bits = width * (raw * largest).bit_length()
+    _require_formable("width", bits)
+    if raw - width > bits:
+        return 1  # a power of 2 with this exponent would be larger
     return int(fmpz((raw * largest) ** width).root(raw - width))
 
 
@@ -160,12 +168,19 @@ def entropy_bound(squared_lengths: Any, raw: int, *, pixel_values: int = 256) ->
         raise ValuesError("squared_lengths", expected="integers >= 0", got=min(lengths))
     raw = require_size("raw", raw)
     pixels = require_size("pixel_values", pixel_values, minimum=2)
+    _require_formable("raw", raw * pixels.bit_length())
     with ctx.workprec(PRECISION):
         factor = arb.pi() * arb.const_e() / 6
         # the variance plus 1/12 is (|e|²(q² - 1) + 1)/12
         held = sum((_log2(factor * (n * (pixels**2 - 1) + 1)) for n in lengths), arb(0)) / 2
         needed = _log2(arb(pixels)) * raw
         return Count(float(needed), float(held), bool(held < needed))
+
+
+def _require_formable(field: str, bits: int) -> None:
+    if bits > MOST_BITS:
+        expected = f"numbers of at most {MOST_BITS:,} bits"
+        raise GeometryError(field, expected=expected, got=Literal(f"{describe(bits)} bits"))
 
 
 def _log2(ball: Any) -> Any:

@@ -20,7 +20,14 @@ from vitbias.errors import GeometryError, Literal, ValuesError
 from vitbias.formula import Size, as_size, exact_quotient, maximum
 from vitbias.rank import LARGEST_PRIME, flint_matrix, integer_rows, pivots_modulo, primes_below
 
-__all__ = ["Collision", "collision", "fold_normalisation", "min_nullity", "null_vector", "null_vectors"]
+__all__ = [
+    "Collision",
+    "collision",
+    "fold_normalisation",
+    "min_nullity",
+    "null_vector",
+    "null_vectors",
+]
 
 
 @dataclass(frozen=True)

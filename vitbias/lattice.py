@@ -67,11 +67,11 @@ def kernel_lattice(weight: Any) -> Array:
     while True:
         scaled = weight.T * 2**bits
         rows = np.concatenate([scaled, np.eye(raw, dtype=int).astype(object)], axis=1)
-        reduced = fmpz_mat(rows.tolist()).lll(delta=DELTA, eta=ETA).tolist()
+        reduced = fmpz_mat(rows.tolist()).lll(False, DELTA, ETA).tolist()
         basis = [[int(x) for x in row[width:]] for row in reduced if not any(row[:width])]
         if len(basis) == nullity:
-            basis = fmpz_mat(basis).lll().tolist()
-            return np.array([[int(x) for x in row] for row in basis], dtype=object)
+            short = fmpz_mat(basis).lll().tolist()
+            return np.array([[int(x) for x in row] for row in short], dtype=object)
         bits *= 2  # the scale was too small to push every head to 0
 
 
@@ -133,9 +133,10 @@ def integer_product(left: Any, right: Any) -> Array:
     """
     left = require_integers("left", left, "rows inner")
     right = require_integers("right", right, f"{left.shape[1]} columns")
-    bound = int(abs(left).max()) * int(abs(right).max()) * left.shape[1]
+    # at least 1: a zero on one side does not make the other fit into a float
+    bound = max(1, int(abs(left).max())) * max(1, int(abs(right).max())) * left.shape[1]
     if bound < EXACT_FLOATS:
-        return (left.astype(float) @ right.astype(float)).astype(np.int64).astype(object)
+        return np.asarray((left.astype(float) @ right.astype(float)).astype(int).astype(object))
     entries = (flint_matrix(left) * flint_matrix(right)).tolist()
     return np.array([[int(entry) for entry in row] for row in entries], dtype=object)
 

@@ -20,8 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_array, require_fractions, require_in_range
-from vitbias.errors import GeometryError, Literal, ShapeError, require_size
+from vitbias.arrays import Array, require_fractions, require_in_range, require_integers
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_instance,
+    require_size,
+)
 from vitbias.lattice import integer_product
 from vitbias.rank import (
     LARGEST_PRIME,
@@ -34,6 +41,7 @@ from vitbias.rank import (
 __all__ = ["RationalTwins", "RoundingDrift", "rational_twins", "rounding_drift"]
 
 BITS = 44  # of the free coordinates and of the coefficients
+WIDEST = 2**64  # of the box; floats have to hold it
 MARGIN = 2.0**-20  # of a step; the twins stay that far off the edges
 
 
@@ -95,14 +103,19 @@ def rational_twins(
         raise ShapeError(
             "targets", expected=f"shape {first.shape}", got=Literal(f"shape {goal.shape}")
         )
+    low, high = (
+        require_integers(name, limit, "").item() for name, limit in (("low", low), ("high", high))
+    )
+    if high - low > WIDEST:
+        raise ValuesError("high", expected=f"at most low + {WIDEST}", got=high)
     count = require_size("directions", directions)
     scaled = _unit_rows(rows)
     wishes = _off_row_space(scaled, (goal - first).astype(float))
     left, sizes, right = np.linalg.svd(wishes, full_matrices=False)
     vectors, denominator = _null_vectors_near(rows, scaled, right[:count])
     shares = left[:, : len(vectors)] * sizes[: len(vectors)]
-    floats = np.array([[x / denominator for x in row] for row in vectors.tolist()])
-    reached = _longest_steps(first.astype(float), shares @ floats, low, high)
+    moves = shares @ _as_floats(vectors, denominator)
+    reached = _longest_steps((first - low).astype(float), moves, float(high - low))
     steps = np.ldexp(reached[:, None] * shares, BITS)
     common = denominator << BITS
     second = first * common + integer_product(_integers(np.rint(steps)), vectors)
@@ -118,6 +131,7 @@ def rounding_drift(weight: Any, twins: RationalTwins) -> RoundingDrift:
     ------
     ShapeError, ValuesError
     """
+    twins = require_instance("twins", twins, RationalTwins)
     exact = require_fractions("weight", weight, f"width {twins.first.shape[1]}", floats=True)
     rows = integer_rows(exact)
     scales = [
@@ -153,7 +167,7 @@ def _null_vectors_near(rows: Array, scaled: Array, wished: Array) -> tuple[Array
     """Exact null vectors near the wished ones: numerators (k, D) and one denominator.
 
     A prime only chooses rows and columns. A minor that is invertible modulo it is invertible; if the rank
-    were larger than modulo the prime, another row would not vanish on the vectors, and the next prime is taken.
+    were larger than modulo the prime, another row would not vanish on the vectors: the next prime is taken.
     """
     order = np.array(_far_from_dependent(scaled))
     more = primes_below(LARGEST_PRIME)
@@ -177,12 +191,12 @@ def _null_vectors_near(rows: Array, scaled: Array, wished: Array) -> tuple[Array
             return vectors, int(common) << BITS
 
 
-def _invertible_minor(rows: Array, order: Array, prime: int) -> tuple[Array, list[int]]:
+def _invertible_minor(rows: Array, order: Array, prime: int) -> tuple[Array, Array]:
     """Columns, taken in the given order, and rows of a largest minor that the prime does not divide."""
     columns = order[pivots_modulo(flint_matrix(rows[:, order]), prime)]
     if not len(columns):
-        return columns, []
-    return columns, pivots_modulo(flint_matrix(rows[:, columns].T), prime)
+        return columns, columns
+    return columns, np.array(pivots_modulo(flint_matrix(rows[:, columns].T), prime))
 
 
 def _far_from_dependent(scaled: Array) -> list[int]:
@@ -199,9 +213,17 @@ def _far_from_dependent(scaled: Array) -> list[int]:
     return list(dict.fromkeys([*order, *range(scaled.shape[1])]))
 
 
-def _longest_steps(first: Array, moves: Array, low: int, high: int) -> Array:
-    """The largest r in [0, 1] for each row with low <= first + r·move <= high, less a margin."""
-    room = np.where(moves > 0, high - first, first - low)
+def _as_floats(vectors: Array, denominator: int) -> Array:
+    try:
+        return np.array([[entry / denominator for entry in row] for row in vectors.tolist()])
+    except OverflowError:
+        expected = "null vectors within the range of floats"
+        raise ValuesError("weight", expected=expected, got=Literal("larger ones")) from None
+
+
+def _longest_steps(above: Array, moves: Array, widest: float) -> Array:
+    """The largest r in [0, 1] for each row with 0 <= above + r·move <= widest, less a margin."""
+    room = np.where(moves > 0, widest - above, above)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(moves, room / np.abs(moves), np.inf)
     return np.asarray(np.minimum(shares.min(axis=1), 1.0) * (1 - MARGIN))
