@@ -35,7 +35,9 @@ from vitbias import (
     rank,
     reach,
     resizing,
+    stems,
     symmetry,
+    variance,
     vit,
     windows,
 )
@@ -44,7 +46,8 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 MODULES = (
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
     *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
-    *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
+    *(orbits, patches, patterns, positions, rank, reach, resizing, stems, symmetry),
+    *(variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -187,6 +190,7 @@ CALLS = {
     hierarchy.fields: dict(architecture=PIPELINE, shifted=False),
     hierarchy.global_block: dict(architecture=PIPELINE, shifted=False),
     hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
+    hierarchy.merging_collision: dict(weight=ROW, scale=[1, 2, 1], merged=[1, 2, 5]),
     hierarchy.merging_mask: dict(height=4, width=6),
     hierarchy.merging_nullity: dict(width=3),
     hierarchy.stage_table: dict(architecture=PIPELINE),
