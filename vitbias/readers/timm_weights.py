@@ -101,10 +101,11 @@ def timm_weights(
 
 
 def hf_weights(state: Mapping[str, Any], model: Architecture, *, module: str) -> VitWeights:
-    """transformers' ``ViTForImageClassification`` ("vit") or ``DeiTForImageClassificationWithTeacher`` ("deit").
+    """transformers' ViT or DeiT with the sizes of ``model``.
 
-    The epsilon of the norms is no entry of a state: ``layer_norm_eps`` of the configuration, 1e-12 unless
-    changed.
+    ``module`` is "vit" for ``ViTForImageClassification`` and "deit" for
+    ``DeiTForImageClassificationWithTeacher``, whose logits are the mean of two classifiers'. The epsilon of
+    the norms is no entry of a state: ``layer_norm_eps`` of the configuration, 1e-12 unless changed.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class _Reader:
         side, classes = model.patch_px, model.classes or 0
         kernel = self.take(self.key("patch") + ".weight", d, model.channels, side, side)
         head, head_bias = self.affine("head", classes, d)
-        second = (None, None)
+        second: tuple[Array | None, Array | None] = (None, None)
         if model.read_out == TWO:
             second = self.affine("distillation_head", classes, d)
         found = VitWeights(
@@ -183,7 +184,8 @@ class _Reader:
         if self.model.position not in TABLES:
             return None
         rows = self.model.patches + (self.model.position_extra or 0)
-        return self.take(self.key("position"), 1, rows, self.stage.width)[0]
+        table: Array = self.take(self.key("position"), 1, rows, self.stage.width)[0]
+        return table
 
     def block(self, number: int) -> BlockWeights:
         before, d, hidden = f"{self.key('block')}{number}.", self.stage.width, self.stage.hidden
@@ -193,9 +195,9 @@ class _Reader:
             stacked = self.affine("query, key, value", 3 * d, d, before)
             maps = list(zip(*(np.split(array, 3) for array in stacked), strict=True))
         maps.append(self.affine("output", d, d, before))
-        scales = (None, None)
+        scales: list[Array | None] = [None, None]
         if self.model.layer_scale:
-            scales = tuple(self.take(before + self.key(part), d) for part in ("scale1", "scale2"))
+            scales = [self.take(before + self.key(part), d) for part in ("scale1", "scale2")]
         return BlockWeights(
             self.norm("norm1", before),
             HeadWeights(*(array for pair in maps for array in pair)),
