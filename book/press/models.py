@@ -36,7 +36,7 @@ def install_models(root: Path, venv: Path) -> None:
             python = ".".join(map(str, sys.version_info[:2]))
             say(
                 f"pip finds no CPU build of torch {version} for CPython {python}; taking the one with CUDA:"
-                " about 3 GB of downloads, 6 GB on disk (to avoid it, name a folder with a CPU build in"
+                " about 3 GB of downloads, 5 GB on disk (to avoid it, name a folder with a CPU build in"
                 " PIP_FIND_LINKS)"
             )
         install(root, venv, (*EXACTLY, LOCK), f"the packages of {LOCK}")
