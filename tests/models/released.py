@@ -25,6 +25,7 @@ except (RuntimeError, AttributeError):
         del sys.modules[name]
     sys.modules["torchvision._meta_registrations"] = types.ModuleType("_meta_registrations")
 
+from timm import create_model
 from timm.layers import resample_abs_pos_embed
 from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import VisionTransformer
@@ -40,6 +41,8 @@ from transformers.models.dinov2_with_registers.modeling_dinov2_with_registers im
     Dinov2WithRegistersEmbeddings,
 )
 from transformers.models.vit.modeling_vit import ViTEmbeddings
+
+__all__ = ["CASES", "Arrays", "create_model", "resizing_rectangular", "run", "run_case", "versions"]
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import timm
 import torch
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -15,7 +14,7 @@ from packaging.utils import canonicalize_name
 sys.path.insert(0, str(Path(__file__).parent))
 from record import RECORDED
 from released import CASES as RELEASED
-from released import run
+from released import create_model, run
 
 from vitbias.claims.chapter02_recorded import CASES, LIMIT, Case, differences
 from vitbias.readers.catalogue import published
@@ -57,7 +56,7 @@ def test_run_again_it_computes_what_was_recorded(name):
 def test_at_a_real_size(released, ours):
     """Twelve blocks of 197 or 198 tokens; the epsilon is timm's."""
     model = published(ours)
-    arrays = run(timm.create_model(released, pretrained=False), 139, count=1)
+    arrays = run(create_model(released, pretrained=False), 139, count=1)
     found = differences(Case(model, timm_weights), arrays)
     assert len(found) == 2 + 7 * 12 + 3
     assert {stage: value for stage, value in found.items() if not value <= 1e-9} == {}
@@ -66,7 +65,7 @@ def test_at_a_real_size(released, ours):
 def test_a_released_state_is_read_as_tensors():
     """The reader takes a ``state_dict()`` as it is; float32 as in a release."""
     torch.manual_seed(149)
-    network = timm.create_model("deit_tiny_patch16_224", pretrained=False).eval()
+    network = create_model("deit_tiny_patch16_224", pretrained=False).eval()
     picture = np.random.default_rng(151).normal(size=(224, 224, 3)).astype(np.float32)
     model = published("DeiT-Ti")
     logits, _ = forward(picture, timm_weights(network.state_dict(), model), model)
