@@ -255,6 +255,7 @@ CALLS = {
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),
     vit.layer_norm: dict(tokens=REAL, gain=REAL[0], bias=REAL[1]),
+    vit.plain_stage: dict(model=SMALL),
     windows.attention_mask: dict(height=8, width=6, window=2, shift=1, border="pad", wrap=False),
     windows.global_pairs: dict(tokens=5),
     windows.groups: dict(side=8, window=3, shift=1, border="ragged", wrap=False),

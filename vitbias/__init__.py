@@ -32,8 +32,9 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     augmentation     data with their images under a group, orbit averages, twirls
     learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
-    readers       where a description comes from: the catalogue of published models
+    readers       where a description comes from (published models), and released weights under our names
     photographs   the two photographs that the book works on
+    recordings    arrays that released code computed, with its versions
 floor 3, assemblies
     claims        one record for each statement that the book proves
 floor 4, faces
@@ -75,6 +76,7 @@ __all__ = [
     "rank",
     "reach",
     "readers",
+    "recordings",
     "resizing",
     "symmetry",
     "vit",
