@@ -218,6 +218,7 @@ CALLS = {
     learning.rate_bound: dict(inputs=WHOLE),
     learning.ridge: dict(inputs=WHOLE, targets=WHOLE, penalty=Fraction(1, 2)),
     patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
+    patches.patch_bands: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
