@@ -14,13 +14,14 @@ unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBAC
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
 
-.PHONY: help book test test-library test-notebooks test-matrix test-models notebooks clean environment
+.PHONY: help book test test-library test-notebooks test-matrix test-models bench notebooks clean environment
 
 help:
 	@echo 'make book         the site, in _build/html'
 	@echo 'make test         lint, types, tests, coverage; every notebook executed again and compared'
 	@echo 'make test-matrix  the same outputs with other threads, vector instructions, hash seeds'
 	@echo 'make test-models  released code (timm, transformers on torch), run beside the library'
+	@echo 'make bench        times beside those of other programs, as ratios within one run'
 	@echo 'make notebooks    execute in place the notebooks that are out of date (ALL=1: every one)'
 	@echo 'make clean        remove the site, the caches and the environments'
 	@echo 'VENV=folder and PYTHON=program choose the environment and the interpreter;'
@@ -56,12 +57,18 @@ test-models:
 	@echo 'test-models: released code beside the library'
 	@"$(MODELS)/bin/python" -m pytest --quiet -o addopts=--import-mode=importlib tests/models
 
+# each script is a run of its own, on one thread; timing.py is what they share
+bench: environment
+	@for script in $(filter-out benchmarks/timing.py,$(sort $(wildcard benchmarks/*.py))); do \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(python) "$$script" || exit; \
+	done
+
 notebooks: environment
 	@$(python) -m press.notebooks $(if $(filter-out 0,$(ALL)),--all)
 
 clean:
 	@rm -rf _build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find book notebooks tests vitbias -name __pycache__ -prune -exec rm -rf {} +
+	@find benchmarks book notebooks tests vitbias -name __pycache__ -prune -exec rm -rf {} +
 	@for venv in '$(VENV)' '$(MODELS)'; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 
 environment:

@@ -1,6 +1,7 @@
 """Every public function of floors 0 and 1: inputs keep their bytes, bad ones raise the family only."""
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from datetime import date
 from decimal import Decimal
@@ -79,6 +80,7 @@ CALLS = {
     arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_fractions: dict(value=WHOLE, field="x", axes="rows columns", floats=True),
     arrays.require_integers: dict(value=WHOLE, field="x", axes="rows columns"),
+    arrays.require_numbers: dict(value=REAL, field="x", axes="rows columns"),
     arrays.require_in_range: dict(value=WHOLE, low=-9, high=9, field="x", axes="rows columns"),
     attention.affine: dict(tokens=REAL, weight=REAL[:2], bias=REAL[:2, 0], field="x", rows=2),
     attention.attend: dict(query=REAL, key=WHOLE, value=REAL, mask=MASK, scale=0.5),
@@ -218,6 +220,7 @@ CALLS = {
     learning.rate_bound: dict(inputs=WHOLE),
     learning.ridge: dict(inputs=WHOLE, targets=WHOLE, penalty=Fraction(1, 2)),
     patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
+    patches.patch_bands: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
@@ -425,7 +428,7 @@ def numbers(result):
         return numbers([*vars(result).values()])
     if isinstance(result, dict):
         return numbers([*result.values()])
-    if isinstance(result, list | tuple):
+    if isinstance(result, list | tuple | Iterator):
         return [number for item in result for number in numbers(item)]
     return [result]
 

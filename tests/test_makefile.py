@@ -87,7 +87,7 @@ def test_targets_prepare_the_environment_and_call_one_module(project, arguments,
 
 def test_without_a_target_make_says_what_there_is(project):
     done = make(project)
-    for target in ("book", "test", "test-matrix", "test-models", "notebooks", "clean"):
+    for target in ("book", "test", "test-matrix", "test-models", "bench", "notebooks", "clean"):
         assert f"make {target} " in done.stdout
 
 
@@ -178,6 +178,21 @@ def test_released_code_runs_in_an_environment_of_its_own(project, arguments, fol
     assert make(project, "test-models", *arguments, FAIL=RELEASED).returncode == 2
 
 
+def test_every_benchmark_runs_by_itself_and_fails_the_target(project):
+    program(project, "python3", WORKING)
+    (project / "benchmarks").mkdir()
+    for name in ("timing", "one", "two"):
+        (project / f"benchmarks/{name}.py").write_text(
+            "import os\nprint(os.path.basename(__file__), os.environ['OMP_NUM_THREADS'])\n"
+        )
+    done = make(project, "bench")
+    assert done.stdout.splitlines() == ["environment .venv", "one.py 1", "two.py 1"]
+    assert (done.returncode, done.stderr) == (0, "")
+    (project / "benchmarks/one.py").write_text("raise SystemExit(1)")
+    done = make(project, "bench")
+    assert (done.returncode, done.stdout.splitlines()) == (2, ["environment .venv"])
+
+
 def test_clean_removes_what_was_made_and_nothing_else(project):
     for path in (
         "_build/html",
@@ -190,18 +205,18 @@ def test_clean_removes_what_was_made_and_nothing_else(project):
         (project / path).mkdir(parents=True, exist_ok=True)
     (project / ".venv/pyvenv.cfg").touch()
     (project / ".venv-models/pyvenv.cfg").touch()
-    (project / "notebooks").mkdir()
-    (project / "tests").mkdir()
+    for folder in ("benchmarks", "notebooks", "tests"):
+        (project / folder).mkdir()
     done = make(project, "clean")
     assert (done.returncode, done.stderr) == (0, "")
-    kept = {"Makefile", "book", "notebooks", "path", "tests", "vitbias"}
+    kept = {"Makefile", "benchmarks", "book", "notebooks", "path", "tests", "vitbias"}
     assert set(os.listdir(project)) == kept
     assert not (project / "book/press/__pycache__").exists()
 
 
 def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
     (project / "mine").mkdir()
-    for folder in ("notebooks", "tests", "vitbias"):
+    for folder in ("benchmarks", "notebooks", "tests", "vitbias"):
         (project / folder).mkdir()
     make(project, "clean", "VENV=mine", "MODELS=mine")
     assert (project / "mine").is_dir()
