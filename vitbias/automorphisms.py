@@ -11,11 +11,11 @@ and its order the product of both.
 Convention: two entries are equal when their values are; floats are compared to the last bit, so entries that
 are equal in theory only have to be rounded first.
 
-Method: cells are found first, and the search runs on one point of each. The order of Γ is the product of the orbits' lengths along the chain of stabilisers (of nothing, of
-point 0, of points 0 and 1, …). Whether a point can go to another is decided by search, and permutations
-found on the way merge orbits, so that few searches are needed. The search is exact, and fast where the
-matrix has many different entries; a matrix made to be hard (a strongly regular graph, say) can take very
-long.
+Method: cells are found first, and the search runs on one point of each. The order of Γ is the product of the
+orbits' lengths along the chain of stabilisers (of nothing, of point 0, of points 0 and 1, …). Whether a
+point can go to another is decided by search, and permutations found on the way merge orbits, so that few
+searches are needed. The search is exact, and fast where the matrix has many different entries; a matrix made
+to be hard (a strongly regular graph, say) can take very long.
 
 Source: orbit–stabiliser theorem; the chain is that of Sims (1970). Wreath products of equal windows and the
 cells of a shifted pair follow from the definition.
@@ -24,6 +24,7 @@ cells of a shifted pair follow from the definition.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import factorial, prod
 from typing import Any
 
@@ -75,7 +76,7 @@ def automorphisms(matrix: Any, *more: Any) -> Automorphisms:
     order, found = _group(small)
     generators = [_lifted(perm, cells) for perm in found]
     for cell in cells:
-        for one, other in zip(cell, cell[1:], strict=False):
+        for one, other in pairwise(cell):
             images = list(range(len(colours)))
             images[one], images[other] = other, one
             generators.append(tuple(images))
@@ -141,7 +142,8 @@ def shifted_order(height: int, width: int, window: int, shift: int) -> int:
     sides = (shift, window - shift)
     windows = rows * columns // window**2
     cells = prod(factorial(a * b) ** windows for a in sides for b in sides)
-    return cells * (2 if rows == columns else 1) * (4 if 2 * shift == window else 1)
+    turns = (2 if rows == columns else 1) * (4 if 2 * shift == window else 1)
+    return int(cells * turns)
 
 
 def _joint(*matrices: Any) -> Array:
@@ -162,7 +164,7 @@ def _cells(colours: Array) -> Array:
     for i in range(len(colours)):
         if label[i] >= 0:
             continue
-        rows, columns = colours != colours[i], colours.T != colours[:, i]
+        rows, columns = colours != colours[i], colours[:, i] != colours.T
         # the two places where an exchange moves the entry do not count against it
         for differ in (rows, columns):
             differ[:, i] = False

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from vitbias.arrays import Array
-from vitbias.errors import GeometryError, require_sequence, require_size
+from vitbias.errors import GeometryError, describe, require_sequence, require_size
 from vitbias.formula import Size, as_size, is_symbolic, minimum
 from vitbias.rank import exact_rank
 from vitbias.symmetry import Permutation, permutation_matrix, require_few, require_permutation
@@ -161,7 +161,7 @@ def grid_dimension(height: Size, width: Size, *, flip: bool = False, square: boo
     folded = height // 2 + 1
     if square:
         if height != width:
-            raise GeometryError("width", expected=f"the height, {height}", got=width)
+            raise GeometryError("width", expected=f"the height, {describe(height)}", got=width)
         whole = folded * (folded + 1)
         return whole / 2 if is_symbolic(whole) else whole // 2
     return folded * width if flip else height * width
