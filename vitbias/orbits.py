@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from vitbias.arrays import Array
-from vitbias.errors import GeometryError, describe, require_sequence, require_size
+from vitbias.errors import GeometryError, describe, require_instance, require_sequence, require_size
 from vitbias.formula import Size, as_size, is_symbolic, minimum
 from vitbias.rank import exact_rank
 from vitbias.symmetry import Permutation, permutation_matrix, require_few, require_permutation
@@ -156,9 +156,11 @@ def grid_dimension(height: Size, width: Size, *, flip: bool = False, square: boo
     Raises
     ------
     GeometryError : also ``square`` with sides that differ
+    ValuesError : ``flip`` or ``square`` is no truth value
     """
     height, width = as_size("height", height), as_size("width", width)
     folded = height // 2 + 1
+    flip, square = require_instance("flip", flip, bool), require_instance("square", square, bool)
     if square:
         if height != width:
             raise GeometryError("width", expected=f"the height, {describe(height)}", got=width)
