@@ -25,6 +25,7 @@ from vitbias import (
     exact_attention,
     formatting,
     formula,
+    gauge,
     hierarchy,
     interface,
     lattice,
@@ -44,7 +45,7 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
-    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
+    *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
     *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
 )
 RNG = np.random.default_rng(17)
@@ -167,6 +168,9 @@ CALLS = {
     ),
     counts.window_msa_macs: dict(tokens=8, width=3, window=2),
     automorphisms.automorphisms: dict(matrix=MASK),
+    automorphisms.interchangeable: dict(matrix=MASK),
+    automorphisms.partition_order: dict(sizes=[2, 2, 3]),
+    automorphisms.shifted_order: dict(height=4, width=6, window=2, shift=1),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -245,7 +249,25 @@ CALLS = {
     reach.line_reach: dict(labels=np.array([[0, 0, 1, 1, 2], [5, 3, 3, 4, 4]])),
     reach.path_counts: dict(masks=np.array([MASK, MASK.T])),
     reach.shifted_depth: dict(side=8, window=3, shift=1, first="shifted"),
-    orbits.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
+    **{
+        function: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3)
+        for function in (orbits.commutant_basis, orbits.commutant_dimension)
+    },
+    **{
+        function: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3)
+        for function in (orbits.commutation_nullity, orbits.pair_orbits, orbits.point_orbits)
+    },
+    orbits.exchangeable_dimension: dict(points=3, fixed=1),
+    orbits.grid_dimension: dict(height=3, width=3, flip=False, square=True),
+    orbits.layer_params: dict(pairs=3, points=1, d_in=5, d_out=7),
+    orbits.multisets: dict(tokens=5, kinds=3),
+    gauge.change_gauge: dict(
+        **dict(scores=TURNS[:, :2, :2] + 2 * np.eye(2), values=np.ones((3, 2, 2)) + np.eye(2)),
+        **dict(key_bias=np.ones(6), value_bias=np.ones(6), weights=HEADS, heads=3),
+    ),
+    gauge.identifiable: dict(rows=5, columns=3, rank=2),
+    gauge.product_jacobian: dict(left=WHOLE, right=WHOLE),
+    gauge.redundant_params: dict(width=6, heads=3, depth=2),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
     symmetry.generated: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),

@@ -21,6 +21,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     vit              a pre-norm vision transformer that returns every intermediate
     symmetry         permutations and equivariance defects
     orbits           how many free parameters a symmetry leaves
+    gauge            weights that no output can tell apart
     distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions and relative biases
@@ -64,6 +65,7 @@ __all__ = [
     "figures",
     "formatting",
     "formula",
+    "gauge",
     "hierarchy",
     "interface",
     "lattice",
