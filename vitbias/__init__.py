@@ -24,6 +24,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions and relative biases
+    rotary           queries and keys that are turned by their places
+    alignment        objects on the patch grid, and what a pixel shift changes
     resizing         a table of positions for another grid
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
@@ -48,6 +50,7 @@ from importlib import import_module
 __version__ = "0.2.0"
 
 __all__ = [
+    "alignment",
     "architecture",
     "arrays",
     "attention",
@@ -76,6 +79,7 @@ __all__ = [
     "reach",
     "readers",
     "resizing",
+    "rotary",
     "symmetry",
     "vit",
     "windows",
