@@ -149,6 +149,11 @@ def test_strangers_are_one_apart(rng):
             "continuous: expected False with a side, got True",
         ),
         (
+            lambda: expected_patches(8, 16, continuous=1),
+            ValuesError,
+            "continuous: expected an instance of bool",
+        ),
+        (
             lambda: change(np.ones((2, 3)), np.ones((3, 3))),
             ShapeError,
             "before and after: expected one shape, got (2, 3) and (3, 3)",
@@ -164,7 +169,7 @@ def test_strangers_are_one_apart(rng):
             ValuesError,
             "unit: expected rows that differ",
         ),
-        (lambda: change(np.eye(3), np.eye(3) * np.inf), ValuesError, "after: expected finite num"),
+        (lambda: change(np.eye(3), np.full((3, 3), np.inf)), ValuesError, "after: expected f"),
         (
             lambda: change(np.eye(3), np.eye(3) * 1e300),
             ValuesError,

@@ -249,7 +249,7 @@ CALLS = {
     rotary.rotary_scores: dict(query=PAIRED, key=PAIRED, phases=PHASES),
     rotary.rotate: dict(vectors=PAIRED, phases=PHASES),
     rotary.torus_phases: dict(origin=np.array([1, 0]), rows=2, columns=2, width=4),
-    rotary.turn_classes: dict(phases=PHASES, digits=9),
+    rotary.turn_classes: dict(phases=PHASES),
     patterns.axial_mask: dict(height=2, width=3),
     patterns.causal_mask: dict(tokens=5),
     patterns.dilated_mask: dict(height=2, width=3, step=2),

@@ -391,7 +391,7 @@ TABLE = np.ones((17, 2))
         (
             lambda: row_column_sum(np.ones((2, 3)), np.ones((2, 4))),
             ShapeError,
-            "by_column: expected axes (columns, 3), got shape (2, 4)",
+            "by_column: expected width 3, to be summed, got width 4",
         ),
         (
             lambda: row_column_sum([[1.7e308]], [[1.7e308]]),

@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 
 from vitbias.arrays import Array, as_array, require_array, require_float64, require_integers
-from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    ValuesError,
+    require_instance,
+    require_size,
+)
 from vitbias.formula import Size, as_size, exact_quotient, is_symbolic
 
 __all__ = [
@@ -98,6 +105,7 @@ def expected_patches(
     ValuesError : ``side`` and ``continuous`` together
     """
     length, patch = as_size("length", length), as_size("patch", patch)
+    continuous = require_instance("continuous", continuous, bool)
     if side is None:
         return 1 + _ratio(length if continuous else length - 1, patch)
     if continuous:

@@ -24,6 +24,7 @@ from vitbias.arrays import (
     MOST_PAIRED_TOKENS,
     Array,
     as_array,
+    require_alike,
     require_array,
     require_fractions,
 )
@@ -112,24 +113,27 @@ def row_column_sum(by_row: Any, by_column: Any) -> Array:
 
     Parameters
     ----------
-    by_row : (rows, d); by_column : (columns, d); integers are added as Python integers
+    by_row : (rows, d); by_column : (columns, d); floats, or integers and fractions, which give fractions
 
     Raises
     ------
     ShapeError : the widths differ
     GeometryError, ValuesError : also when a sum leaves the range of floats
     """
-    by_row = _numbers("by_row", by_row, "rows width")
-    by_column = _numbers("by_column", by_column, f"columns {by_row.shape[1]}")
-    _table_shape(len(by_row) * len(by_column), by_row.shape[1])
-    if by_row.dtype.kind in "iu" and by_column.dtype.kind in "iu":
-        by_row, by_column = by_row.astype(object), by_column.astype(object)  # 8-bit sums would wrap
+    by_row, by_column = require_alike(
+        ("by_row", by_row, "rows width"), ("by_column", by_column, "columns width")
+    )
+    width = by_row.shape[1]
+    if by_column.shape[1] != width:
+        got = Literal(f"width {by_column.shape[1]}")
+        raise ShapeError("by_column", expected=f"width {width}, to be summed", got=got)
+    _table_shape(len(by_row) * len(by_column), width)
     with np.errstate(over="ignore"):
         total = by_row[:, None] + by_column[None, :]
     if total.dtype.kind == "f" and not np.isfinite(total).all():
         expected = "values far from the limit of floats"
         raise ValuesError("by_row + by_column", expected=expected, got=total)
-    return np.asarray(total).reshape(-1, by_row.shape[1])
+    return np.asarray(total).reshape(-1, width)
 
 
 def row_column_rank(rows: Size, columns: Size, width: Size) -> Any:

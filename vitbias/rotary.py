@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 MOST_ENTRIES = 2**26  # 512 MiB of float64
+DIGITS = 9  # of floats that count as equal, after the point
 MOST_POWER = 4096  # the fraction of the n-th power of a turn has digits in proportion to n
 
 
@@ -67,7 +68,7 @@ def rotary_phases(
     ValuesError : the temperature is not a finite number >= 1
     ShapeError
     """
-    quarter = exact_quotient("width", require_size("width", width), 4)
+    rows, columns, quarter = _sizes(rows, columns, width)
     temperature = require_number("temperature", temperature)
     if temperature < 1:
         raise ValuesError("temperature", expected="a number >= 1", got=temperature)
@@ -84,8 +85,7 @@ def torus_phases(rows: int, columns: int, width: int, *, origin: tuple[int, int]
     ------
     GeometryError, ShapeError
     """
-    quarter = exact_quotient("width", require_size("width", width), 4)
-    rows, columns = require_size("rows", rows), require_size("columns", columns)
+    rows, columns, quarter = _sizes(rows, columns, width)
     whole = 2 * np.pi * np.arange(1, quarter + 1)
     return _from_angles(rows, columns, whole / rows, whole / columns, origin)
 
@@ -103,8 +103,8 @@ def exact_phases(rows: int, columns: int, turns: Any, *, origin: tuple[int, int]
     GeometryError : a place beyond ±4,096
     ShapeError
     """
-    rows, columns = _grid(rows, columns)
     turns = require_fractions("turns", turns, "planes 2")
+    rows, columns, _ = _sizes(rows, columns, 4 * len(turns))
     squares = (turns**2).sum(axis=1)
     if (squares != 1).any():
         got = Literal(f"{squares[squares != 1][0]}")
@@ -157,18 +157,17 @@ def rotary_scores(query: Any, key: Any, phases: Any) -> Array:
     return np.asarray(rotate(query, phases) @ rotate(key, phases).T)
 
 
-def turn_classes(phases: Any, *, digits: int = 9) -> Array:
+def turn_classes(phases: Any) -> Array:
     """Which relative turn R_i^T R_j belongs to a pair, as (N, N) labels 0, 1, …; N at most 4,096.
 
-    Equal labels, equal turns: for fractions exactly, for floats after rounding to ``digits`` places after
-    the point. These labels are all that scores can know of places.
+    Equal labels, equal turns: for fractions exactly, for floats after rounding to 9 places after the
+    point. These labels are all that scores can know of places.
 
     Raises
     ------
     GeometryError, ShapeError, ValuesError
     """
     (phases,) = require_alike(("phases", phases, "tokens planes 2"))
-    digits = require_size("digits", digits)
     require_few(len(phases))
     c, s = phases[..., 0], phases[..., 1]
     labels: dict[object, int] = {}
@@ -176,22 +175,23 @@ def turn_classes(phases: Any, *, digits: int = 9) -> Array:
     for i in range(len(phases)):
         turn = np.stack([c[i] * c + s[i] * s, c[i] * s - s[i] * c], axis=-1)
         if turn.dtype.kind == "f":
-            turn = np.round(turn, digits) + 0.0  # -0.0 is 0.0
+            turn = np.round(turn, DIGITS) + 0.0  # -0.0 is 0.0
         rows = map(tuple, turn.reshape(len(phases), -1).tolist())
         found[i] = [labels.setdefault(row, len(labels)) for row in rows]
     return found
 
 
-def _grid(rows: Any, columns: Any) -> tuple[int, int]:
-    return require_size("rows", rows), require_size("columns", columns)
-
-
-def _from_angles(rows: Any, columns: Any, down: Array, right: Array, origin: Any) -> Array:
-    rows, columns = _grid(rows, columns)
-    entries = 2 * rows * columns * (len(down) + len(right))
-    if entries > MOST_ENTRIES:
+def _sizes(rows: Any, columns: Any, width: Any) -> tuple[int, int, int]:
+    """Rows, columns, and planes of one axis: d/4."""
+    rows, columns = require_size("rows", rows), require_size("columns", columns)
+    quarter = exact_quotient("width", require_size("width", width), 4)
+    if rows * columns * 4 * quarter > MOST_ENTRIES:
         expected = f"at most {MOST_ENTRIES:,} entries"
-        raise GeometryError("tokens x width", expected=expected, got=entries)
+        raise GeometryError("tokens x width", expected=expected, got=rows * columns * 4 * quarter)
+    return rows, columns, quarter
+
+
+def _from_angles(rows: int, columns: int, down: Array, right: Array, origin: Any) -> Array:
     lines = []
     for first, count, frequencies in zip(
         require_origin(origin), (rows, columns), (down, right), strict=True
