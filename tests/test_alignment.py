@@ -118,6 +118,9 @@ def test_a_change_of_integers_is_exact(rng):
     huge = [array.astype(np.int64) * 2**40 for array in (before, after)]
     assert change(*huge) == found
     assert change(before, before) == 0
+    assert change(before[:4], after[:4], before) == Fraction(
+        int(sum((wide[1] - wide[0])[:4].ravel() ** 2)) * 11**2, 4 * int(pairs)
+    )
     assert np.isclose(change(before, after.astype(float)), float(found))
 
 
