@@ -13,6 +13,7 @@ import pytest
 import sympy
 
 from vitbias import (
+    alignment,
     architecture,
     arrays,
     attention,
@@ -37,6 +38,7 @@ from vitbias import (
     rank,
     reach,
     resizing,
+    rotary,
     symmetry,
     vit,
     windows,
@@ -44,6 +46,7 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
+    *(alignment, rotary),
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
     *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
     *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
@@ -55,6 +58,7 @@ SMALL = architecture.plain_vit(4, 2, 6, 1, 3, 2)
 WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
+PAIRED, PHASES = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2, 2))
 ROW = np.array([[1, 2, 3]])
 TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
 LEDGER = budgets.Ledger(*range(1, 8))
@@ -63,6 +67,12 @@ PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
+    alignment.box_law: dict(height=8, width=6, patch=4),
+    alignment.change: dict(before=REAL, after=WHOLE, unit=REAL),
+    alignment.contained_share: dict(length=3, patch=4, side=8),
+    alignment.expected_patches: dict(length=3, patch=4, side=8, continuous=False),
+    alignment.patches_met: dict(length=3, patch=4, first=2),
+    alignment.patches_met_law: dict(length=3, patch=4),
     architecture.plain_vit: dict(image=4, patch=2, width=6, depth=1, heads=3, classes=2),
     architecture.Architecture: dict(
         **dict(stages=[STAGE], name="small", image_px=np.array([6, 4]), patch_px=2, classes=3),
@@ -228,14 +238,28 @@ CALLS = {
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    positions.grid_table: dict(grid=RNG.normal(size=(2, 3, 4))),
     positions.learned_table: dict(tokens=3, width=2, scale=0.5, rng=RNG),
     positions.relative_bias: dict(table=REAL[:, :2], rows=1, columns=3),
     positions.relative_index: dict(rows=2, columns=3),
     resizing.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
     resizing.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
+    positions.require_origin: dict(origin=np.array([2, -3])),
+    positions.row_column_rank: dict(rows=3, columns=4, width=5),
+    positions.row_column_sum: dict(by_row=REAL, by_column=WHOLE),
     positions.row_column_table: dict(by_row=REAL, by_column=WHOLE),
-    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
-    positions.sine_cosine_table: dict(rows=2, columns=3, width=8, temperature=100.0),
+    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0, origin=2),
+    positions.sine_cosine_table: dict(
+        **dict(origin=np.array([1, -2]), rows=2, columns=3, width=8, temperature=100.0)
+    ),
+    rotary.exact_phases: dict(turns=np.array([[0, 1]]), origin=np.array([1, 0]), rows=2, columns=2),
+    rotary.rotary_phases: dict(
+        **dict(origin=np.array([1, 0]), rows=2, columns=2, width=4, temperature=9.0)
+    ),
+    rotary.rotary_scores: dict(query=PAIRED, key=PAIRED, phases=PHASES),
+    rotary.rotate: dict(vectors=PAIRED, phases=PHASES),
+    rotary.torus_phases: dict(origin=np.array([1, 0]), rows=2, columns=2, width=4),
+    rotary.turn_classes: dict(phases=PHASES),
     patterns.axial_mask: dict(height=2, width=3),
     patterns.causal_mask: dict(tokens=5),
     patterns.dilated_mask: dict(height=2, width=3, step=2),

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
 from vitbias.positions import (
+    grid_table,
     learned_table,
     relative_bias,
     relative_index,
+    require_origin,
+    row_column_rank,
+    row_column_sum,
     row_column_table,
     sine_cosine_line,
     sine_cosine_table,
@@ -44,6 +48,63 @@ def test_rows_and_columns_against_the_loop():
     )
     half = np.array([[Fraction(1, 2)]], dtype=object)
     assert row_column_table(half, [[3]])[0].tolist() == [Fraction(1, 2), 3]
+
+
+def test_a_grid_of_vectors_is_a_table():
+    grid = np.arange(30).reshape(3, 5, 2)
+    table = grid_table(grid)
+    assert table.shape == (15, 2)
+    assert all((table[5 * i + j] == grid[i, j]).all() for i in range(3) for j in range(5))
+    table[0] = -1
+    assert grid[0, 0].tolist() == [0, 1]  # a copy
+    assert grid_table([[[Fraction(1, 2)]]]).tolist() == [[Fraction(1, 2)]]
+
+
+def test_sums_of_rows_and_columns_against_the_loop(rng):
+    rows, columns = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
+    table = row_column_sum(rows, columns)
+    assert table.shape == (15, 4)
+    assert all(
+        np.array_equal(table[5 * i + j], rows[i] + columns[j]) for i in range(3) for j in range(5)
+    )
+    assert row_column_sum(np.uint8([[200]]), np.uint8([[100]])).tolist() == [[300]]
+    assert row_column_sum([[Fraction(1, 2)]], [[1]]).tolist() == [[Fraction(3, 2)]]
+    assert row_column_sum([[1]], [[0.5]]).tolist() == [[1.5]]
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32))
+def test_ranks_of_row_column_tables(rows, columns, width, seed):
+    rng = np.random.default_rng(seed)
+    by_row, by_column = (
+        rng.integers(-99, 100, (rows, width)),
+        rng.integers(-99, 100, (columns, width)),
+    )
+    bound = row_column_rank(rows, columns, width)
+    assert bound == min(width, rows + columns - 1)
+    assert exact_rank(row_column_sum(by_row, by_column)).rank == bound
+    beside = exact_rank(row_column_table(by_row, by_column)).rank
+    halves = min(rows, width) + min(columns, width) - (rows <= width and columns <= width)
+    assert beside == halves <= row_column_rank(rows, columns, 2 * width)
+    if rows == columns:
+        assert beside == row_column_rank(rows, columns, 2 * width)
+
+
+def test_the_bound_takes_symbols():
+    rows, columns, d = sympy.symbols("h w d", positive=True, integer=True)
+    bound = row_column_rank(rows, columns, d)
+    assert bound.subs({rows: 14, columns: 14, d: 768}) == 27
+
+
+def test_an_origin_moves_the_rows_of_a_longer_line():
+    line = sine_cosine_line(20, 6)
+    assert np.array_equal(sine_cosine_line(5, 6, origin=3), line[3:8])
+    moved = sine_cosine_table(2, 3, 8, origin=(4, -1))
+    down, right = sine_cosine_line(2, 4, origin=4), sine_cosine_line(3, 4, origin=-1)
+    assert np.array_equal(moved, np.roll(row_column_table(down, right), 4, axis=1))
+    # inner products know offsets only
+    here = sine_cosine_table(2, 3, 8)
+    assert np.allclose(moved @ moved.T, here @ here.T)
+    assert require_origin(np.array([2, -3])) == (2, -3)
 
 
 @pytest.mark.parametrize(("height", "width", "d"), [(3, 5, 12), (2, 2, 4), (1, 7, 8)])
@@ -325,6 +386,27 @@ TABLE = np.ones((17, 2))
             ShapeError,
             "by_row: expected axes",
         ),
+        (lambda: grid_table(np.ones((3, 2))), ShapeError, "grid: expected axes (rows, columns, w"),
+        (lambda: grid_table(np.full((1, 1, 1), np.nan)), ValuesError, "grid: expected finite"),
+        (
+            lambda: row_column_sum(np.ones((2, 3)), np.ones((2, 4))),
+            ShapeError,
+            "by_column: expected width 3, to be summed, got width 4",
+        ),
+        (
+            lambda: row_column_sum([[1.7e308]], [[1.7e308]]),
+            ValuesError,
+            "by_row + by_column: expected values far from the limit of floats",
+        ),
+        (lambda: row_column_sum([[np.nan]], [[1.0]]), ValuesError, "by_row: expected finite"),
+        (lambda: row_column_rank(0, 3, 4), GeometryError, "rows: expected an integer >= 1"),
+        (lambda: sine_cosine_line(3, 4, origin=0.5), GeometryError, "origin: expected an integer"),
+        (
+            lambda: sine_cosine_table(3, 3, 4, origin=(0, 2**41)),
+            GeometryError,
+            "origin: expected a place between -2^40 and 2^40",
+        ),
+        (lambda: require_origin(3), ShapeError, "origin: expected a sequence"),
         (
             lambda: learned_table(2**20, 2**20, np.random.default_rng(1)),
             GeometryError,

@@ -25,6 +25,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions and relative biases
+    rotary           queries and keys that are turned by their places
+    alignment        objects on the patch grid, and what a pixel shift changes
     resizing         a table of positions for another grid
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
@@ -50,6 +52,7 @@ from importlib import import_module
 __version__ = "0.3.0"
 
 __all__ = [
+    "alignment",
     "architecture",
     "arrays",
     "attention",
@@ -80,6 +83,7 @@ __all__ = [
     "readers",
     "recordings",
     "resizing",
+    "rotary",
     "symmetry",
     "vit",
     "windows",
