@@ -243,6 +243,8 @@ CALLS = {
     positions.relative_bias: dict(table=REAL[:, :2], rows=1, columns=3),
     positions.relative_index: dict(rows=2, columns=3),
     resizing.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
+    resizing.round_trip: dict(old=2, new=3, method="half-pixel cubic"),
+    resizing.white_energy: dict(old=2, new=3, method="half-pixel cubic"),
     resizing.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
     positions.require_origin: dict(origin=np.array([2, -3])),
     positions.row_column_rank: dict(rows=3, columns=4, width=5),
