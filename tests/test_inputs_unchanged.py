@@ -39,7 +39,9 @@ from vitbias import (
     reach,
     resizing,
     rotary,
+    stems,
     symmetry,
+    variance,
     vit,
     windows,
 )
@@ -50,6 +52,9 @@ MODULES = (
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
     *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
     *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
+    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
+    *(orbits, patches, patterns, positions, rank, reach, resizing, stems, symmetry),
+    *(variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -203,6 +208,7 @@ CALLS = {
     hierarchy.fields: dict(architecture=PIPELINE, shifted=False),
     hierarchy.global_block: dict(architecture=PIPELINE, shifted=False),
     hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
+    hierarchy.merging_collision: dict(weight=ROW, scale=[1, 2, 1], merged=[1, 2, 5]),
     hierarchy.merging_mask: dict(height=4, width=6),
     hierarchy.merging_nullity: dict(width=3),
     hierarchy.stage_table: dict(architecture=PIPELINE),

@@ -32,6 +32,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
     hierarchy        patch merging, the stages it makes, and reach across them
+    stems            convolutional stems as interfaces, by frequency
+    variance         what a projection loses of data, and what a linear read-out notices of it
     augmentation     data with their images under a group, orbit averages, twirls
     learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
@@ -84,7 +86,9 @@ __all__ = [
     "recordings",
     "resizing",
     "rotary",
+    "stems",
     "symmetry",
+    "variance",
     "vit",
     "windows",
 ]
