@@ -1,8 +1,12 @@
 # Thin on purpose: this file finds a Python and keeps the environment; what the targets do is in book/press.
 VENV ?= .venv
+MODELS ?= .venv-models
 PYTHON ?=
 # without PYTHON=…: what the environment was made with, then what the path has
 CANDIDATES := '$(VENV)/bin/python' python3 python3.13 python3.12 python3.11
+
+# what makes the environment
+MAKER := press.environment
 
 export PYTHONPATH := book
 # an interpreter's own folders, and settings that would change what notebooks and tests do
@@ -10,15 +14,18 @@ unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBAC
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
 
-.PHONY: help book test test-library test-notebooks test-matrix notebooks clean environment
+.PHONY: help book test test-library test-notebooks test-matrix test-models bench notebooks clean environment
 
 help:
 	@echo 'make book         the site, in _build/html'
 	@echo 'make test         lint, types, tests, coverage; every notebook executed again and compared'
 	@echo 'make test-matrix  the same outputs with other threads, vector instructions, hash seeds'
+	@echo 'make test-models  released code (timm, transformers on torch), run beside the library'
+	@echo 'make bench        times beside those of other programs, as ratios within one run'
 	@echo 'make notebooks    execute in place the notebooks that are out of date (ALL=1: every one)'
-	@echo 'make clean        remove the site, the caches and the environment'
-	@echo 'VENV=folder and PYTHON=program choose the environment and the interpreter.'
+	@echo 'make clean        remove the site, the caches and the environments'
+	@echo 'VENV=folder and PYTHON=program choose the environment and the interpreter;'
+	@echo 'MODELS=folder the environment of test-models, which is one of its own.'
 
 book: environment
 	@$(python) -m press.build
@@ -44,13 +51,25 @@ test-notebooks:
 test-matrix: environment
 	@$(python) -m press.matrix
 
+# addopts: the settings of pyproject.toml ask for plugins that only `make test` has
+test-models:
+	@$(MAKE) --no-print-directory environment VENV='$(MODELS)' MAKER=press.models
+	@echo 'test-models: released code beside the library'
+	@"$(MODELS)/bin/python" -m pytest --quiet -o addopts=--import-mode=importlib tests/models
+
+# each script is a run of its own, on one thread; timing.py is what they share
+bench: environment
+	@for script in $(filter-out benchmarks/timing.py,$(sort $(wildcard benchmarks/*.py))); do \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(python) "$$script" || exit; \
+	done
+
 notebooks: environment
 	@$(python) -m press.notebooks $(if $(filter-out 0,$(ALL)),--all)
 
 clean:
 	@rm -rf _build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find book notebooks tests vitbias -name __pycache__ -prune -exec rm -rf {} +
-	@if [ -f '$(VENV)/pyvenv.cfg' ]; then rm -rf '$(VENV)'; fi
+	@find benchmarks book notebooks tests vitbias -name __pycache__ -prune -exec rm -rf {} +
+	@for venv in '$(VENV)' '$(MODELS)'; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 
 environment:
 	@found=''; \
@@ -60,7 +79,7 @@ environment:
 	    2>/dev/null || { found="$$found, $$candidate is $$version"; continue; }; \
 	  "$$candidate" -c 'import ensurepip, venv' \
 	    2>/dev/null || { found="$$found, $$candidate has no venv or no pip"; continue; }; \
-	  exec "$$candidate" -m press.environment '$(VENV)' $(if $(PYTHON),--exactly); \
+	  exec "$$candidate" -m $(MAKER) '$(VENV)' $(if $(PYTHON),--exactly); \
 	done; \
 	echo "make: CPython 3.11 or newer with venv and pip is needed$${found:-, and none was found};" \
 	  "install it, or name it with PYTHON=/path/to/python3" >&2; exit 3

@@ -16,6 +16,7 @@ from vitbias.arrays import (
     require_fractions,
     require_in_range,
     require_integers,
+    require_numbers,
 )
 from vitbias.errors import ShapeError, ValuesError
 
@@ -315,3 +316,28 @@ def test_arguments_of_one_computation_are_of_one_kind():
         require_alike(("a", [0.5], "raw"), ("b", [Fraction(1, 3)], "raw"))
     with pytest.raises(ShapeError, match=r"^b: expected axes \(raw\), got shape \(1, 1\)"):
         require_alike(("a", [1], "raw"), ("b", [[2]], "raw"))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble, ">f4", ">f8"])
+def test_finite_values_pass_however_large_and_others_do_not(kind):
+    most = np.finfo(kind).max
+    for values in ([[-0.0, 0.0]], [[most, most]], [[most, -most]], [[np.finfo(kind).tiny, 1]]):
+        array = np.array(values, dtype=kind)
+        for same in (array, array.T.copy().T, array[:, ::-1]):
+            kept = require_array("x", same, "rows columns")
+            assert kept is same and np.array_equal(np.signbit(kept), np.signbit(same))
+    for bad, name in ((np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf")):
+        array = np.ones((3, 5), kind)
+        array[1, 2] = bad
+        array[2, 4] = -bad
+        for same in (array, np.asfortranarray(array), array[::-1][::-1]):
+            with pytest.raises(ValuesError, match=rf"got {name} at index \(1, 2\)$"):
+                require_array("x", same, "rows columns")
+
+
+def test_numbers_are_not_read():
+    assert np.isnan(require_numbers("x", [[np.nan]], "rows columns")).all()
+    with pytest.raises(ShapeError):
+        require_numbers("x", [np.nan], "rows columns")
+    with pytest.raises(ValuesError):
+        require_numbers("x", [[True]], "rows columns")

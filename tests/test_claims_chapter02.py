@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vitbias.claims import chapter02, verify
+from vitbias.claims import chapter02, chapter02_flattening, chapter02_sources, verify
 
 
 def test_a_bypass_from_pixels_is_noticed(monkeypatch):
@@ -69,3 +69,27 @@ def test_the_information_of_small_tables():
     independent = [(a, b) for a in range(2) for b in range(3)]
     assert chapter02._information(independent) == 1
     assert chapter02._information([(0, 0), (0, 0), (1, 1)]) == Fraction(3, 2) ** 2 * 3
+
+
+def test_a_cut_that_is_a_reshape_is_noticed(monkeypatch):
+    def strips(picture, patch):
+        return picture.reshape(-1, patch * patch * picture.shape[-1])
+
+    monkeypatch.setattr(chapter02_flattening, "patchify", strips)
+    with pytest.raises(AssertionError, match="the cut"):
+        verify("V2.2")
+
+
+def test_a_null_vector_that_is_none_is_noticed(monkeypatch):
+    monkeypatch.setattr(chapter02_flattening, "null_vectors", lambda weight: np.ones((1, 4), int))
+    with pytest.raises(AssertionError, match="rows"):
+        verify("T4")
+
+
+def test_another_first_layer_is_noticed(monkeypatch):
+    monkeypatch.setattr(chapter02_sources, "raw_dim", lambda patch, channels: patch * channels)
+    with pytest.raises(AssertionError, match="Swin reads 48 values"):
+        verify("V2.3")
+    monkeypatch.setitem(chapter02_sources.BEFORE, "Cordonnier et al. 2020", "attention on pixels")
+    with pytest.raises(AssertionError, match="patches came before"):
+        verify("V2.4")

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from vitbias.automorphisms import Automorphisms
-from vitbias.claims import chapter08, verify
-from vitbias.positions import relative_index
+from vitbias.claims import chapter08, chapter08_alignment, chapter08_schemes, verify
+from vitbias.positions import relative_index, row_column_sum, sine_cosine_table
 from vitbias.resizing import resize_operator
+from vitbias.rotary import rotary_scores, torus_phases
 
 
 def refuted(*claim_ids: str) -> None:
@@ -76,3 +77,71 @@ def test_patches_that_do_not_cut_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(chapter08, "patchify", rows)
     refuted("T7", "R8.6")
+
+
+def test_distances_that_forget_a_wrap_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = chapter08_schemes.distances
+
+    def flat(rows: int, columns: int, norm: str = "Euclid", *, torus: bool = False) -> Any:
+        return plain(rows, columns, norm)
+
+    monkeypatch.setattr(chapter08_schemes, "distances", flat)
+    refuted("V8.1")
+
+
+def test_columns_that_change_places_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        chapter08_schemes, "grid_table", lambda grid: grid.swapaxes(0, 1).reshape(-1, grid.shape[2])
+    )
+    refuted("V8.2")
+
+
+def test_a_product_of_rows_and_columns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def product(by_row: Any, by_column: Any) -> Any:
+        table = row_column_sum(by_row, by_column)
+        return table**2
+
+    monkeypatch.setattr(chapter08_schemes, "row_column_sum", product)
+    refuted("V8.3")
+
+
+def test_scores_of_unturned_keys_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(query: Any, key: Any, phases: Any) -> Any:
+        still = 0 * phases
+        still[..., 0] += 1
+        return rotary_scores(query, key, phases) - rotary_scores(query, key, still)
+
+    monkeypatch.setattr(chapter08_schemes, "rotary_scores", half)
+    refuted("V8.4")
+
+
+def test_a_border_that_wraps_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chapter08_schemes, "rotary_phases", torus_phases)
+    refuted("V8.4")
+
+
+def test_a_table_that_does_not_move_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fixed(rows: int, columns: int, width: int, *, origin: Any = (0, 0)) -> Any:
+        return sine_cosine_table(rows, columns, width)
+
+    monkeypatch.setattr(chapter08_schemes, "sine_cosine_table", fixed)
+    refuted("V8.5")
+
+
+def test_a_misprinted_ablation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(chapter08_schemes.VIT_TABLE_8, "2-D", 0.61401)
+    refuted("V8.7")
+
+
+def test_a_phase_that_is_never_last_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        chapter08_alignment, "contained_share", lambda a, p, side=None: Fraction(max(0, p - a), p)
+    )
+    refuted("T24")
+
+
+def test_a_model_that_sees_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        chapter08_alignment, "forward", lambda p, w, m: (0, {"read_out": np.zeros(3)})
+    )
+    refuted("V8.6")

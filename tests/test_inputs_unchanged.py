@@ -1,6 +1,7 @@
 """Every public function of floors 0 and 1: inputs keep their bytes, bad ones raise the family only."""
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from datetime import date
 from decimal import Decimal
@@ -13,6 +14,7 @@ import sympy
 
 from vitbias import (
     alphabets,
+    alignment,
     architecture,
     arrays,
     attention,
@@ -25,6 +27,7 @@ from vitbias import (
     exact_attention,
     formatting,
     formula,
+    gauge,
     hierarchy,
     interface,
     lattice,
@@ -36,8 +39,11 @@ from vitbias import (
     rank,
     reach,
     resizing,
+    rotary,
+    stems,
     symmetry,
     twins,
+    variance,
     vit,
     windows,
 )
@@ -45,9 +51,13 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(alphabets, twins),
+    *(alignment, rotary),
     *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
-    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
+    *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
     *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
+    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
+    *(orbits, patches, patterns, positions, rank, reach, resizing, stems, symmetry),
+    *(variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -56,6 +66,7 @@ SMALL = architecture.plain_vit(4, 2, 6, 1, 3, 2)
 WEIGHTS = vit.initial_weights(SMALL, RNG)
 HEADS = WEIGHTS.blocks[0].attention
 MASK = np.tri(5, dtype=bool)
+PAIRED, PHASES = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2, 2))
 ROW = np.array([[1, 2, 3]])
 TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(3)])
 LEDGER = budgets.Ledger(*range(1, 8))
@@ -69,6 +80,12 @@ CALLS = {
     alphabets.float_values: dict(bits=16, mantissa=7),
     alphabets.pigeonhole: dict(raw=5, width=2, values=97, pixel_values=7),
     alphabets.siegel_bound: dict(raw=5, width=2, largest=3),
+    alignment.box_law: dict(height=8, width=6, patch=4),
+    alignment.change: dict(before=REAL, after=WHOLE, unit=REAL),
+    alignment.contained_share: dict(length=3, patch=4, side=8),
+    alignment.expected_patches: dict(length=3, patch=4, side=8, continuous=False),
+    alignment.patches_met: dict(length=3, patch=4, first=2),
+    alignment.patches_met_law: dict(length=3, patch=4),
     architecture.plain_vit: dict(image=4, patch=2, width=6, depth=1, heads=3, classes=2),
     architecture.Architecture: dict(
         **dict(stages=[STAGE], name="small", image_px=np.array([6, 4]), patch_px=2, classes=3),
@@ -87,6 +104,7 @@ CALLS = {
     arrays.require_floats: dict(value=WHOLE, field="x", axes="rows columns"),
     arrays.require_fractions: dict(value=WHOLE, field="x", axes="rows columns", floats=True),
     arrays.require_integers: dict(value=WHOLE, field="x", axes="rows columns"),
+    arrays.require_numbers: dict(value=REAL, field="x", axes="rows columns"),
     arrays.require_in_range: dict(value=WHOLE, low=-9, high=9, field="x", axes="rows columns"),
     attention.affine: dict(tokens=REAL, weight=REAL[:2], bias=REAL[:2, 0], field="x", rows=2),
     attention.attend: dict(query=REAL, key=WHOLE, value=REAL, mask=MASK, scale=0.5),
@@ -173,6 +191,9 @@ CALLS = {
     ),
     counts.window_msa_macs: dict(tokens=8, width=3, window=2),
     automorphisms.automorphisms: dict(matrix=MASK),
+    automorphisms.interchangeable: dict(matrix=MASK),
+    automorphisms.partition_order: dict(sizes=[2, 2, 3]),
+    automorphisms.shifted_order: dict(height=4, width=6, window=2, shift=1),
     errors.describe: dict(value=REAL),
     errors.require_choice: dict(value="a", field="x", known=["a", "b"]),
     errors.require_instance: dict(value=0.5, field="x", kind=float),
@@ -195,6 +216,7 @@ CALLS = {
     hierarchy.fields: dict(architecture=PIPELINE, shifted=False),
     hierarchy.global_block: dict(architecture=PIPELINE, shifted=False),
     hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
+    hierarchy.merging_collision: dict(weight=ROW, scale=[1, 2, 1], merged=[1, 2, 5]),
     hierarchy.merging_mask: dict(height=4, width=6),
     hierarchy.merging_nullity: dict(width=3),
     hierarchy.stage_table: dict(architecture=PIPELINE),
@@ -230,17 +252,34 @@ CALLS = {
     learning.rate_bound: dict(inputs=WHOLE),
     learning.ridge: dict(inputs=WHOLE, targets=WHOLE, penalty=Fraction(1, 2)),
     patches.grid_shape: dict(height=8, width=6, patch=2, border="pad"),
+    patches.patch_bands: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.patchify: dict(pictures=RNG.normal(size=(7, 5, 1)), patch=2, border="pad"),
     patches.token_count: dict(height=8, width=6, patch=2),
     patches.unpatchify: dict(patches=RNG.normal(size=(6, 4)), height=4, width=6, patch=2),
+    positions.grid_table: dict(grid=RNG.normal(size=(2, 3, 4))),
     positions.learned_table: dict(tokens=3, width=2, scale=0.5, rng=RNG),
     positions.relative_bias: dict(table=REAL[:, :2], rows=1, columns=3),
     positions.relative_index: dict(rows=2, columns=3),
     resizing.resize_operator: dict(old=2, new=3, method="half-pixel cubic"),
+    resizing.round_trip: dict(old=2, new=3, method="half-pixel cubic"),
+    resizing.white_energy: dict(old=2, new=3, method="half-pixel cubic"),
     resizing.resize_table: dict(table=REAL, old=2, new=3, method="half-pixel cubic", kept=1),
+    positions.require_origin: dict(origin=np.array([2, -3])),
+    positions.row_column_rank: dict(rows=3, columns=4, width=5),
+    positions.row_column_sum: dict(by_row=REAL, by_column=WHOLE),
     positions.row_column_table: dict(by_row=REAL, by_column=WHOLE),
-    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0),
-    positions.sine_cosine_table: dict(rows=2, columns=3, width=8, temperature=100.0),
+    positions.sine_cosine_line: dict(tokens=3, width=4, temperature=100.0, origin=2),
+    positions.sine_cosine_table: dict(
+        **dict(origin=np.array([1, -2]), rows=2, columns=3, width=8, temperature=100.0)
+    ),
+    rotary.exact_phases: dict(turns=np.array([[0, 1]]), origin=np.array([1, 0]), rows=2, columns=2),
+    rotary.rotary_phases: dict(
+        **dict(origin=np.array([1, 0]), rows=2, columns=2, width=4, temperature=9.0)
+    ),
+    rotary.rotary_scores: dict(query=PAIRED, key=PAIRED, phases=PHASES),
+    rotary.rotate: dict(vectors=PAIRED, phases=PHASES),
+    rotary.torus_phases: dict(origin=np.array([1, 0]), rows=2, columns=2, width=4),
+    rotary.turn_classes: dict(phases=PHASES),
     patterns.axial_mask: dict(height=2, width=3),
     patterns.causal_mask: dict(tokens=5),
     patterns.dilated_mask: dict(height=2, width=3, step=2),
@@ -254,7 +293,25 @@ CALLS = {
     reach.line_reach: dict(labels=np.array([[0, 0, 1, 1, 2], [5, 3, 3, 4, 4]])),
     reach.path_counts: dict(masks=np.array([MASK, MASK.T])),
     reach.shifted_depth: dict(side=8, window=3, shift=1, first="shifted"),
-    orbits.commutant_dimension: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
+    **{
+        function: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3)
+        for function in (orbits.commutant_basis, orbits.commutant_dimension)
+    },
+    **{
+        function: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3)
+        for function in (orbits.commutation_nullity, orbits.pair_orbits, orbits.point_orbits)
+    },
+    orbits.exchangeable_dimension: dict(points=3, fixed=1),
+    orbits.grid_dimension: dict(height=3, width=3, flip=False, square=True),
+    orbits.layer_params: dict(pairs=3, points=1, d_in=5, d_out=7),
+    orbits.multisets: dict(tokens=5, kinds=3),
+    gauge.change_gauge: dict(
+        **dict(scores=TURNS[:, :2, :2] + 2 * np.eye(2), values=np.ones((3, 2, 2)) + np.eye(2)),
+        **dict(key_bias=np.ones(6), value_bias=np.ones(6), weights=HEADS, heads=3),
+    ),
+    gauge.identifiable: dict(rows=5, columns=3, rank=2),
+    gauge.product_jacobian: dict(left=WHOLE, right=WHOLE),
+    gauge.redundant_params: dict(width=6, heads=3, depth=2),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
     symmetry.generated: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
@@ -278,6 +335,7 @@ CALLS = {
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),
     vit.layer_norm: dict(tokens=REAL, gain=REAL[0], bias=REAL[1]),
+    vit.plain_stage: dict(model=SMALL),
     windows.attention_mask: dict(height=8, width=6, window=2, shift=1, border="pad", wrap=False),
     windows.global_pairs: dict(tokens=5),
     windows.groups: dict(side=8, window=3, shift=1, border="ragged", wrap=False),
@@ -447,7 +505,7 @@ def numbers(result):
         return numbers([*vars(result).values()])
     if isinstance(result, dict):
         return numbers([*result.values()])
-    if isinstance(result, list | tuple):
+    if isinstance(result, list | tuple | Iterator):
         return [number for item in result for number in numbers(item)]
     return [result]
 

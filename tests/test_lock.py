@@ -1,4 +1,4 @@
-"""The lock: every package with its digests, bound to no machine, and all that pyproject.toml asks for."""
+"""The locks: every package with its digests, bound to no machine, and all that pyproject.toml asks for."""
 
 import re
 import tomllib
@@ -12,8 +12,9 @@ from packaging.utils import canonicalize_name
 
 HOUSE = Path(__file__).parents[1]
 PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))
-TEXT = (HOUSE / "requirements.lock").read_text(encoding="utf-8")
-ENTRIES = TEXT.replace("\\\n", " ").splitlines()
+FILES = ("requirements.lock", "requirements-models.lock")
+TEXTS = {name: (HOUSE / name).read_text(encoding="utf-8") for name in FILES}
+ENTRIES = {name: text.replace("\\\n", " ").splitlines() for name, text in TEXTS.items()}
 
 
 def parts(entry):
@@ -22,7 +23,11 @@ def parts(entry):
     return Requirement(requirement), [digest.strip() for digest in digests]
 
 
-LOCKED = {canonicalize_name(parts(entry)[0].name): parts(entry)[0] for entry in ENTRIES}
+ALL_LOCKED = {
+    name: {canonicalize_name(parts(entry)[0].name): parts(entry)[0] for entry in entries}
+    for name, entries in ENTRIES.items()
+}
+LOCKED, MODELS = (ALL_LOCKED[name] for name in FILES)
 
 
 def version(requirement):
@@ -32,17 +37,21 @@ def version(requirement):
 
 
 def asked():
-    """What pyproject.toml asks for: dependencies, every extra, the build backend."""
+    """What pyproject.toml asks for and which lock has it; the extra ``models`` has one of its own."""
     project = PROJECT["project"]
-    texts = [*project["dependencies"], *PROJECT["build-system"]["requires"]]
-    texts += [text for extra in project["optional-dependencies"].values() for text in extra]
-    requirements = [Requirement(text) for text in texts]
-    return [found for found in requirements if found.name != project["name"]]
+    always = [*project["dependencies"], *PROJECT["build-system"]["requires"]]
+    extras = dict(project["optional-dependencies"])
+    models = [*always, *extras.pop("models"), *extras["build"]]
+    texts = [*always, *(text for extra in extras.values() for text in extra)]
+    asking = zip(FILES, (texts, models), strict=True)
+    found = [(name, Requirement(text)) for name, group in asking for text in group]
+    return [(name, wanted) for name, wanted in found if wanted.name != project["name"]]
 
 
-def test_every_entry_has_one_version_and_digests():
-    assert len(ENTRIES) > 100
-    for entry in ENTRIES:
+@pytest.mark.parametrize("name", FILES)
+def test_every_entry_has_one_version_and_digests(name):
+    assert len(ENTRIES[name]) > 50
+    for entry in ENTRIES[name]:
         requirement, digests = parts(entry)
         assert re.fullmatch(r"[\w.!]+", version(requirement)), entry
         assert digests, requirement
@@ -50,21 +59,42 @@ def test_every_entry_has_one_version_and_digests():
             assert re.fullmatch("sha256:[0-9a-f]{64}", digest), requirement
 
 
-def test_no_package_twice():
-    assert len(LOCKED) == len(ENTRIES)
+@pytest.mark.parametrize("name", FILES)
+def test_no_package_twice(name):
+    assert len(ALL_LOCKED[name]) == len(ENTRIES[name])
 
 
+def test_the_locks_agree_and_only_one_has_torch():
+    shared = set(LOCKED) & set(MODELS)
+    assert {"numpy", "sympy", "einops", "pytest", "hypothesis", "flit-core"} <= shared
+    assert {name for name in shared if LOCKED[name].specifier != MODELS[name].specifier} == set()
+    assert set(MODELS) >= {"torch", "timm", "transformers"}
+    assert not set(LOCKED) & {"torch", "torchvision", "timm", "transformers"}
+
+
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(
     "word",
-    ["://", "--index", "--extra-index", "--find-links", "--trusted-host", "-e ", " @ ", "file:"],
+    [
+        "://",
+        "--index",
+        "--extra-index",
+        "--find-links",
+        "--trusted-host",
+        "-e ",
+        " @ ",
+        "file:",
+        "+cpu",
+        ".whl",
+    ],
 )
-def test_nothing_ties_the_lock_to_a_machine(word):
-    assert word not in TEXT
+def test_nothing_ties_the_locks_to_a_machine(word, name):
+    assert word not in TEXTS[name]
 
 
-@pytest.mark.parametrize("requirement", asked(), ids=str)
-def test_what_the_project_asks_for_is_locked(requirement):
-    locked = LOCKED[canonicalize_name(requirement.name)]
+@pytest.mark.parametrize(("name", "requirement"), asked(), ids=str)
+def test_what_the_project_asks_for_is_locked(name, requirement):
+    locked = ALL_LOCKED[name][canonicalize_name(requirement.name)]
     assert locked.marker is None
     assert requirement.specifier.contains(version(locked))
 

@@ -30,6 +30,8 @@ if not (venv / "bin/python").exists():
     (venv / "bin/python").symlink_to(sys.executable)
 print("environment", *sys.argv[1:])
 """
+# stands for press.models likewise
+MAKE_MODELS = MAKE_ENVIRONMENT.replace('"environment"', '"models"')
 MODULES = ("press/build.py", "press/matrix.py", "press/notebooks.py")
 
 
@@ -42,6 +44,7 @@ def project(tmp_path):
     for module in MODULES:
         (root / "book" / module).write_text("import sys\nprint(__spec__.name, *sys.argv[1:])\n")
     (root / "book/press/environment.py").write_text(MAKE_ENVIRONMENT)
+    (root / "book/press/models.py").write_text(MAKE_MODELS)
     (root / "path").mkdir()
     for name in ("cat", "echo", "find", "mktemp", "rm"):
         (root / "path" / name).symlink_to(shutil.which(name))
@@ -84,7 +87,7 @@ def test_targets_prepare_the_environment_and_call_one_module(project, arguments,
 
 def test_without_a_target_make_says_what_there_is(project):
     done = make(project)
-    for target in ("book", "test", "test-matrix", "notebooks", "clean"):
+    for target in ("book", "test", "test-matrix", "test-models", "bench", "notebooks", "clean"):
         assert f"make {target} " in done.stdout
 
 
@@ -148,24 +151,74 @@ def test_settings_from_outside_do_not_reach_the_tests(project):
     assert done.stdout.splitlines()[-1] == "[] book"
 
 
+RELEASED = "-m pytest --quiet -o addopts=--import-mode=importlib tests/models"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "folder", "options"),
+    [
+        ([], ".venv-models", ""),
+        (["VENV=mine"], ".venv-models", ""),
+        (["MODELS=some folder"], "some folder", ""),
+        (["PYTHON=python3"], ".venv-models", " --exactly"),
+    ],
+)
+def test_released_code_runs_in_an_environment_of_its_own(project, arguments, folder, options):
+    program(project, "python3", SAYING)
+    done = make(project, "test-models", *arguments)
+    assert done.stdout.splitlines()[:2] == [
+        f"models {folder}{options}",
+        "test-models: released code beside the library",
+    ]
+    assert not (project / ".venv").exists()
+    (project / folder / "bin/python").unlink()
+    program(project, f"../{folder}/bin/python", SAYING)
+    done = make(project, "test-models", *arguments)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, RELEASED)
+    assert make(project, "test-models", *arguments, FAIL=RELEASED).returncode == 2
+
+
+def test_every_benchmark_runs_by_itself_and_fails_the_target(project):
+    program(project, "python3", WORKING)
+    (project / "benchmarks").mkdir()
+    for name in ("timing", "one", "two"):
+        (project / f"benchmarks/{name}.py").write_text(
+            "import os\nprint(os.path.basename(__file__), os.environ['OMP_NUM_THREADS'])\n"
+        )
+    done = make(project, "bench")
+    assert done.stdout.splitlines() == ["environment .venv", "one.py 1", "two.py 1"]
+    assert (done.returncode, done.stderr) == (0, "")
+    (project / "benchmarks/one.py").write_text("raise SystemExit(1)")
+    done = make(project, "bench")
+    assert (done.returncode, done.stdout.splitlines()) == (2, ["environment .venv"])
+
+
 def test_clean_removes_what_was_made_and_nothing_else(project):
-    for path in ("_build/html", ".venv/bin", ".mypy_cache", "book/press/__pycache__", "vitbias"):
+    for path in (
+        "_build/html",
+        ".venv/bin",
+        ".venv-models/bin",
+        ".mypy_cache",
+        "book/press/__pycache__",
+        "vitbias",
+    ):
         (project / path).mkdir(parents=True, exist_ok=True)
     (project / ".venv/pyvenv.cfg").touch()
-    (project / "notebooks").mkdir()
-    (project / "tests").mkdir()
+    (project / ".venv-models/pyvenv.cfg").touch()
+    for folder in ("benchmarks", "notebooks", "tests"):
+        (project / folder).mkdir()
     done = make(project, "clean")
     assert (done.returncode, done.stderr) == (0, "")
-    kept = {"Makefile", "book", "notebooks", "path", "tests", "vitbias"}
+    kept = {"Makefile", "benchmarks", "book", "notebooks", "path", "tests", "vitbias"}
     assert set(os.listdir(project)) == kept
     assert not (project / "book/press/__pycache__").exists()
 
 
 def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
     (project / "mine").mkdir()
-    for folder in ("notebooks", "tests", "vitbias"):
+    for folder in ("benchmarks", "notebooks", "tests", "vitbias"):
         (project / folder).mkdir()
-    make(project, "clean", "VENV=mine")
+    make(project, "clean", "VENV=mine", "MODELS=mine")
     assert (project / "mine").is_dir()
 
 
@@ -179,7 +232,7 @@ PARTS = (
 )
 # stands for the environment's Python: says how it is called, and fails where it is told to
 SAYING = f"""#!/bin/sh
-case "$*" in -c*|*press.environment*) exec {sys.executable} "$@";; esac
+case "$*" in -c*|*press.environment*|*press.models*) exec {sys.executable} "$@";; esac
 echo "$@"
 test "$*" != "$FAIL"
 """

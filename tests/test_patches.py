@@ -1,15 +1,20 @@
 """Pictures to patches and back, against loops, convolution, and the formulas in symbols."""
 
+import tracemalloc
 from itertools import product
+from time import perf_counter
 
 import numpy as np
 import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
+from vitbias.architecture import plain_vit
 from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
-from vitbias.patches import grid_shape, patchify, raw_dim, token_count, unpatchify
+from vitbias.patches import grid_shape, patch_bands, patchify, raw_dim, token_count, unpatchify
+from vitbias.vit import forward, initial_weights
 
 SIZES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.integers(1, 3))
 TYPES = [np.uint8, np.int16, np.int64, np.float16, np.float32, np.float64, ">f4"]
@@ -297,3 +302,124 @@ def test_patches_that_are_none(shape, sizes, kind, message):
     with pytest.raises(kind) as caught:
         unpatchify(np.zeros(shape), *sizes)
     assert str(caught.value).startswith(message)
+
+
+@given(SIZES, st.sampled_from(TYPES), st.integers(0, 5))
+def test_every_layout_is_cut_alike(sizes, kind, layout):
+    rows, columns, patch, channels = sizes
+    base = numbered(rows * patch, columns * patch, channels, kind=kind)
+    wide = np.zeros((base.shape[0] + 2, base.shape[1] + 3, channels + 1), kind)
+    wide[1:-1, 2:-1, :channels] = base
+    locked = base.copy()
+    locked.flags.writeable = False
+    picture = [
+        base,
+        np.asfortranarray(base),
+        np.ascontiguousarray(base.transpose(2, 0, 1)).transpose(1, 2, 0),
+        wide[1:-1, 2:-1, :channels],
+        np.ascontiguousarray(base[::-1, ::-1])[::-1, ::-1],
+        locked,
+    ][layout]
+    patches = patchify(picture, patch)
+    assert patches.tolist() == loop_patches(base, patch)
+    assert patches.dtype == base.dtype
+    assert patches.flags.writeable and not np.shares_memory(patches, picture)
+
+
+@pytest.mark.parametrize("border", [None, "drop", "pad"])
+@pytest.mark.parametrize("shape", [(6, 9, 2), (7, 11, 1), (2, 7, 5, 3), (7, 2, 1), (2, 7, 1)])
+def test_bands_are_the_rows_of_the_grid(shape, border):
+    pictures = numbered(*shape)
+    try:
+        expected = patchify(pictures, 3, border=border)
+    except GeometryError as error:
+        with pytest.raises(GeometryError) as caught:
+            patch_bands(pictures, 3, border=border)
+        assert str(caught.value) == str(error)
+        return
+    bands = [*patch_bands(pictures, 3, border=border)]
+    assert len(bands) == grid_shape(*shape[-3:-1], 3, border=border)[0]
+    assert np.array_equal(np.concatenate(bands, axis=-2), expected)
+    assert bands[0].dtype == expected.dtype
+
+
+def test_bands_refuse_at_once_what_needs_no_reading():
+    for picture, kind in ((np.zeros((4, 4)), ShapeError), (np.ones((4, 4, 1), bool), ValuesError)):
+        with pytest.raises(kind):
+            patch_bands(picture, 2)
+    with pytest.raises(UnknownNameError):
+        patch_bands(np.zeros((4, 4, 1)), 2, border="padd")
+    picture = np.zeros((4, 4, 1))
+    picture[3, 1] = np.inf
+    bands = patch_bands(picture, 2)
+    assert next(bands).shape == (2, 4)
+    with pytest.raises(ValuesError, match=r"inf at index \(1, 1, 0\)"):
+        next(bands)
+
+
+def test_36_megapixels_in_bounded_memory(tmp_path):
+    height, width = 4912, 7360
+    picture = np.memmap(tmp_path / "picture", np.uint8, "w+", shape=(height, width, 3))
+    picture[::97, ::89] = 7
+    picture[-16:] = 5
+    tracemalloc.start()
+    try:
+        count, total = 0, 0
+        for band in patch_bands(picture, 16):
+            count += len(band)
+            total += int(band.sum(dtype=np.int64))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == token_count(height, width, 16) == 141_220
+    assert band.shape == (460, 768) and (band == 5).all()
+    assert total == sum(int(row.sum(dtype=np.int64)) for row in picture)
+    assert peak < picture.nbytes / 50  # one band is a 307th
+
+
+def test_pictures_of_other_kinds(rng):
+    sixteen = rng.integers(0, 2**16, (6, 4, 3), dtype=np.uint16)
+    sixteen[0, 0] = 0, 1, 65535
+    assert patchify(sixteen, 2).tolist() == loop_patches(sixteen, 2)
+    assert patchify(sixteen.astype(">u2"), 2).tolist() == loop_patches(sixteen, 2)
+    assert patchify(sixteen, 2).dtype == np.uint16
+    four = rng.integers(0, 256, (4, 4, 4), dtype=np.uint8)
+    assert patchify(four, 2).tolist() == loop_patches(four, 2)
+    grey = four[..., 0]
+    for cut in (patchify, patch_bands):
+        with pytest.raises(ShapeError, match=r"; a grey picture is picture\[\.\.\., None\]$"):
+            cut(grey, 2)
+        with pytest.raises(ValuesError, match="complex128 values"):
+            cut(four.astype(complex), 2)
+        with pytest.raises(GeometryError, match="height: expected a multiple of 5, got 4"):
+            cut(four, 5)
+    assert patchify(grey[..., None], 2).tolist() == loop_patches(grey[..., None], 2)
+    image = Image.fromarray(four[..., :3])
+    assert patchify(image, 2).tolist() == loop_patches(four[..., :3], 2)
+
+
+def test_a_model_of_three_channels_refuses_four(rng):
+    model = plain_vit(4, 2, width=3, depth=1, heads=3, classes=2)
+    with pytest.raises(ShapeError, match=r"axes \(\.\.\., 4, 4, 3\), got shape \(4, 4, 4\)"):
+        forward(np.zeros((4, 4, 4)), initial_weights(model, rng), model)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64])
+def test_the_cut_takes_at_most_three_copies_of_memory(kind):
+    """Best of several, checks included; beside busy neighbours a single run says little."""
+    pictures = np.ones((64, 224, 224, 3), kind)
+    there = np.empty_like(pictures)
+    ratios = []
+    for _ in range(6):
+        times = []
+        for work in (lambda: np.copyto(there, pictures), lambda: patchify(pictures, 16)):
+            runs = []
+            for _ in range(4):
+                start = perf_counter()
+                work()
+                runs.append(perf_counter() - start)
+            times.append(min(runs))
+        ratios.append(times[1] / times[0])
+        if ratios[-1] <= 3:
+            return
+    raise AssertionError(f"{ratios}")

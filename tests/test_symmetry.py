@@ -1,4 +1,4 @@
-"""Permutations as matrices, defects by enumeration, commutants by their defining equations."""
+"""Permutations as matrices, defects by enumeration."""
 
 from fractions import Fraction
 from itertools import permutations as every_order
@@ -8,14 +8,12 @@ from math import factorial
 import numpy as np
 import pytest
 import sympy
-from flint import fmpz_mat
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy.combinatorics import Permutation as SympyPermutation
 
 from vitbias.errors import GeometryError, ShapeError, ValuesError
 from vitbias.exact_attention import exact_attention
-from vitbias.orbits import commutant_dimension
 from vitbias.symmetry import (
     compose,
     equivariance_defect,
@@ -69,13 +67,11 @@ def test_what_is_no_permutation(perm, points, kind, message):
             lambda: permutation_matrix(perm),
             lambda: permute(np.zeros((2, 3)), perm),
             lambda: equivariance_defect(abs, np.zeros((2, 3)), perm),
-            lambda: commutant_dimension([(1, 0), perm], 2),
         ]
     else:
         calls += [
             lambda: compose((1, 2, 0), perm),
             lambda: permute(np.zeros((3, 3)), perm),
-            lambda: commutant_dimension([perm], 3),
         ]
     for call in calls:
         with pytest.raises(kind) as caught:
@@ -321,128 +317,11 @@ def test_an_error_of_the_function_is_its_own():
         equivariance_defect(lambda x: 1 // 0, np.zeros((2, 1)), (1, 0))
 
 
-def equations_nullity(generators, points):
-    """The null space of A -> (AΠ - ΠA)_Π, by flint, from Kronecker products."""
-    eye = np.eye(points, dtype=int)
-    rows = [np.zeros((1, points**2), int)]
-    for perm in generators:
-        matrix = np.zeros((points, points), int)
-        for i, j in enumerate(perm):
-            matrix[i, j] = 1
-        # row-major: vec(AΠ) = (I ⊗ Π^T) vec A, vec(ΠA) = (Π ⊗ I) vec A
-        rows.append(np.kron(eye, matrix.T) - np.kron(matrix, eye))
-    return points**2 - fmpz_mat(np.concatenate(rows).tolist()).rank()
-
-
-def burnside(generators, points):
-    """Orbits on pairs = mean over the group of (number of fixed points)²."""
-    group, frontier = {tuple(range(points))}, [tuple(range(points))]
-    while frontier:
-        element = frontier.pop()
-        for generator in generators:
-            image = tuple(element[i] for i in generator)
-            if image not in group:
-                group.add(image)
-                frontier.append(image)
-    total = sum(sum(i == p for i, p in enumerate(g)) ** 2 for g in group)
-    assert total % len(group) == 0
-    return total // len(group)
-
-
-@given(
-    st.integers(1, 6).flatmap(
-        lambda points: st.tuples(
-            st.just(points), st.lists(st.permutations(range(points)), max_size=3)
-        )
-    )
-)
-def test_commutant_against_its_equations_and_burnside(case):
-    points, generators = case
-    dimension = commutant_dimension(generators, points)
-    assert type(dimension) is int
-    assert dimension == equations_nullity(generators, points) == burnside(generators, points)
-    more = [*generators, *([compose(generators[0], generators[-1])] if generators else [])]
-    assert commutant_dimension(more, points) == dimension
-    relabel = tuple(range(points))[::-1]
-    moved = [compose(compose(relabel, g), relabel) for g in generators]
-    assert commutant_dimension(moved, points) == dimension
-    assert commutant_dimension([inverse(g) for g in generators], points) == dimension
-
-
-def test_the_commutation_equations_in_sympy():
-    for generators in ([SWAP], [CYCLE], [SWAP, CYCLE]):
-        entries = sympy.symbols("a:9")
-        a = sympy.Matrix(3, 3, entries)
-        equations = [
-            equation
-            for perm in generators
-            for equation in a * sympy.Matrix(permutation_matrix(perm).tolist())
-            - sympy.Matrix(permutation_matrix(perm).tolist()) * a
-        ]
-        system, _ = sympy.linear_eq_to_matrix(equations, entries)
-        assert commutant_dimension(generators, 3) == 9 - system.rank()
-
-
-@pytest.mark.parametrize("points", [2, 3, 5, 7, 11, 13])
-def test_commutants_that_are_known(points):
-    cycle = (*range(1, points), 0)
-    swap = (1, 0, *range(2, points))
-    flip = tuple(-i % points for i in range(points))
-    assert commutant_dimension([], points) == points**2
-    assert commutant_dimension([tuple(range(points))], points) == points**2
-    assert commutant_dimension([cycle], points) == points
-    assert commutant_dimension([cycle, flip], points) == points // 2 + 1
-    assert commutant_dimension([cycle, swap], points) == 2
-    assert commutant_dimension([swap], points) == (points - 2) ** 2 + 2 * (points - 2) + 2
-    assert commutant_dimension(iter([cycle, swap]), np.int8(points)) == 2
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 5), (5, 7)])
-def test_cyclic_shifts_of_a_grid(rows, columns):
-    grid = np.arange(rows * columns).reshape(rows, columns)
-    down, right = (np.roll(grid, 1, axis).ravel() for axis in (0, 1))
-    assert commutant_dimension([down, right], rows * columns) == rows * columns
-    assert commutant_dimension([down], rows * columns) == rows * columns**2
-
-
-def test_long_chains_are_followed_to_the_end():
-    """A cycle of many points joins labels over many rounds."""
-    points = 101
-    order = np.random.default_rng(7).permutation(points)
-    cycle = np.empty(points, int)
-    cycle[order] = np.roll(order, 1)
-    assert commutant_dimension([cycle], points) == points
-
-
 def test_one_point():
     assert list(permutations(1)) == [(0,)]
     assert permutation_matrix((0,)).tolist() == [[1]]
-    assert commutant_dimension([(0,)], 1) == 1
     assert inverse((0,)) == compose((0,), (0,)) == (0,)
     assert equivariance_defect(lambda x: x + 1, np.zeros((1, 3)), (0,)) == 0
-
-
-@pytest.mark.parametrize(
-    ("generators", "points", "kind", "message"),
-    [
-        (
-            [],
-            4097,
-            GeometryError,
-            "points: expected at most 4,096 points, for a number for each pair",
-        ),
-        ([], 2**80, GeometryError, "points: expected at most 4,096 points"),
-        ([], 0, GeometryError, "points: expected an integer >= 1, got 0"),
-        ([], 3.0, GeometryError, "points: expected an integer >= 1, got 3.0; write 3"),
-        (5, 3, ShapeError, "generators: expected a sequence, got 5"),
-        ("abc", 3, ShapeError, "generators: expected a sequence, got 'abc'"),
-        ((1, 0, 2), 3, ShapeError, "perm: expected a sequence, got 1"),
-    ],
-)
-def test_commutant_refuses(generators, points, kind, message):
-    with pytest.raises(kind) as caught:
-        commutant_dimension(generators, points)
-    assert str(caught.value).startswith(message)
 
 
 def test_a_matrix_that_would_fill_the_memory_is_refused():

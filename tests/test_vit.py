@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from vitbias.architecture import Architecture, plain_vit
+from vitbias.architecture import Architecture, Stage, plain_vit
 from vitbias.errors import ShapeError, ValuesError
 from vitbias.patches import patchify
 from vitbias.vit import (
@@ -18,7 +18,15 @@ from vitbias.vit import (
     gelu,
     initial_weights,
     layer_norm,
+    plain_stage,
 )
+
+TWO = {
+    "distillation_token": True,
+    "read_out": "class and distillation",
+    "supervision": "hard distillation",
+    "teacher": "a convolutional network",
+}
 
 MODELS = {
     "class learned": plain_vit(6, 2, 6, 3, 3, 5, channels=2, mlp_ratio=3),
@@ -27,6 +35,20 @@ MODELS = {
     "mean none": plain_vit(4, 2, 6, 2, 1, 5, read_out="mean", position="none"),
     "one patch": plain_vit(5, 5, 3, 2, 3, 2, channels=1, read_out="mean"),
     "one patch and class": plain_vit(3, 3, 3, 1, 1, 1, channels=1, mlp_ratio=1),
+    "distillation": plain_vit((4, 6), 2, 6, 2, 3, 5, mlp_ratio=2, **TWO),
+    "distillation and registers": plain_vit(
+        (6, 4), 2, 4, 1, 2, 3, registers=3, position_extra=1, **TWO
+    ),
+    "registers and layer scale": plain_vit(
+        (3, 6), 3, 4, 2, 2, 3, mlp_ratio=2, registers=2, layer_scale=True
+    ),
+    "rows for the patches alone": plain_vit(
+        4, 2, 4, 1, 1, 3, registers=2, position_extra=0, position="sine-cosine"
+    ),
+    "mean beside class and registers": plain_vit(
+        4, 2, 4, 2, 2, 3, read_out="mean", class_token=True, registers=2, layer_scale=True
+    ),
+    "class of two tokens": plain_vit(4, 2, 4, 1, 2, 3, distillation_token=True),
 }
 
 
@@ -50,12 +72,12 @@ def loop_linear(vectors, matrix, bias):
     ]
 
 
-def loop_norm(vectors, gain, bias):
+def loop_norm(vectors, gain, bias, epsilon=1e-6):
     normed = []
     for v in vectors:
         mean = fsum(v) / len(v)
         variance = fsum((x - mean) ** 2 for x in v) / len(v)
-        root = sqrt(variance + 1e-6)
+        root = sqrt(variance + epsilon)
         normed.append([(x - mean) / root * g + b for x, g, b in zip(v, gain, bias, strict=True)])
     return normed
 
@@ -85,66 +107,193 @@ def loop_heads(vectors, part, heads):
     return loop_linear(joined, part.output, part.output_bias), shares
 
 
-def loop_forward(picture, weights, model):
+def loop_scale(vectors, scale):
+    return [[x * s for x, s in zip(v, scale, strict=True)] for v in vectors]
+
+
+def loop_forward(picture, weights, model, epsilon=1e-6, norm_after_mean=False):
     """Equations 1 to 4 of the paper on nested lists; the trace under the same names."""
     trace = {"patches": []}
-    grid, side = model.image_px[0] // model.patch_px, model.patch_px
-    for n in range(grid * grid):
+    side = model.patch_px
+    rows, columns = (length // side for length in model.image_px)
+    for n in range(rows * columns):
         trace["patches"].append(
             [
-                float(picture[side * (n // grid) + i, side * (n % grid) + j, c])
+                float(picture[side * (n // columns) + i, side * (n % columns) + j, c])
                 for i in range(side)
                 for j in range(side)
                 for c in range(model.channels)
             ]
         )
     z = trace["patch_tokens"] = loop_linear(trace["patches"], weights.patch, weights.patch_bias)
-    if model.read_out == "class":
+    extra = model.class_token + model.distillation_token + model.registers
+    if extra:
         z = [*weights.extra_tokens.tolist(), *z]
-    if model.position == "learned":
-        z = loop_add(z, weights.position.tolist())
+    if model.position != "none":
+        table = weights.position.tolist()
+        held = len(table) - rows * columns
+        z = [
+            *loop_add(z[:held], table[:held]),
+            *z[held:extra],
+            *loop_add(z[extra:], table[held:]),
+        ]
     trace["tokens"] = z
     for number, block in enumerate(weights.blocks, start=1):
         name = f"block {number}"
-        normed = trace[f"{name} norm1"] = loop_norm(z, *block.norm1)
+        normed = trace[f"{name} norm1"] = loop_norm(z, *block.norm1, epsilon)
         mixed, shares = loop_heads(normed, block.attention, model.stages[0].heads)
+        if model.layer_scale:
+            mixed = loop_scale(mixed, block.scale1)
         trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
         z = trace[f"{name} middle"] = loop_add(z, mixed)
-        normed = trace[f"{name} norm2"] = loop_norm(z, *block.norm2)
+        normed = trace[f"{name} norm2"] = loop_norm(z, *block.norm2, epsilon)
         hidden = [
             [x * (1 + erf(x / sqrt(2))) / 2 for x in row]
             for row in loop_linear(normed, block.up, block.up_bias)
         ]
-        trace[f"{name} mlp"] = loop_linear(hidden, block.down, block.down_bias)
-        z = trace[name] = loop_add(z, trace[f"{name} mlp"])
-    z = trace["norm"] = loop_norm(z, *weights.norm)
-    mean = [fsum(column) / len(z) for column in zip(*z, strict=True)]
-    trace["read_out"] = z[0] if model.read_out == "class" else mean
+        lowered = loop_linear(hidden, block.down, block.down_bias)
+        if model.layer_scale:
+            lowered = loop_scale(lowered, block.scale2)
+        trace[f"{name} mlp"] = lowered
+        z = trace[name] = loop_add(z, lowered)
+    if norm_after_mean:
+        trace["mean"] = loop_mean(z[extra:])
+        (trace["read_out"],) = loop_norm([trace["mean"]], *weights.norm, epsilon)
+    else:
+        z = trace["norm"] = loop_norm(z, *weights.norm, epsilon)
+        trace["read_out"] = {
+            "class": z[0],
+            "class and distillation": z[:2],
+            "mean": loop_mean(z[extra:]),
+        }[model.read_out]
+    if model.read_out == "class and distillation":
+        one, other = trace["read_out"]
+        (first,) = loop_linear([one], weights.head, weights.head_bias)
+        second = weights.distillation_head, weights.distillation_head_bias
+        (second,) = loop_linear([other], *second)
+        return [(a + b) / 2 for a, b in zip(first, second, strict=True)], trace
     (logits,) = loop_linear([trace["read_out"]], weights.head, weights.head_bias)
     return logits, trace
 
 
-def test_every_intermediate_against_the_loop(model, rng):
-    picture, weights = example(model, rng)
-    logits, trace = forward(picture, weights, model)
-    expected, expected_trace = loop_forward(picture, weights, model)
+def loop_mean(vectors):
+    return [fsum(column) / len(vectors) for column in zip(*vectors, strict=True)]
+
+
+def assert_equal(found, expected):
+    (logits, trace), (expected_logits, expected_trace) = found, expected
     assert list(trace) == list(expected_trace)
     for name, value in trace.items():
         assert value.shape == np.shape(expected_trace[name]), name
         assert np.allclose(value, expected_trace[name], rtol=1e-12, atol=1e-12), name
-    assert np.allclose(logits, expected, rtol=1e-12, atol=1e-12)
+    assert np.allclose(logits, expected_logits, rtol=1e-12, atol=1e-12)
+
+
+def test_every_intermediate_against_the_loop(model, rng):
+    picture, weights = example(model, rng)
+    assert_equal(forward(picture, weights, model), loop_forward(picture, weights, model))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].read_out == "mean"])
+def test_norm_after_the_mean_against_the_loop(name, rng):
+    model = MODELS[name]
+    picture, weights = example(model, rng)
+    settings = {"epsilon": 0.125, "norm_after_mean": True}
+    found = forward(picture, weights, model, **settings)
+    assert_equal(found, loop_forward(picture, weights, model, **settings))
+    before, _ = forward(picture, weights, model, epsilon=0.125)
+    if model.patches > 1:
+        assert abs(found[0] - before).max() > 1e-3
+    else:
+        assert np.allclose(found[0], before, rtol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1])
+def test_another_epsilon_reaches_every_norm(rng, epsilon):
+    model = MODELS["distillation"]
+    picture, weights = example(model, rng)
+    found = forward(picture, weights, model, epsilon=epsilon)
+    assert_equal(found, loop_forward(picture, weights, model, epsilon))
+    if epsilon > 1e-6:
+        _, usual = forward(picture, weights, model)
+        for name in ("block 1 norm1", "block 1 norm2", "norm"):
+            assert abs(usual[name] - found[1][name]).max() > 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [0, -1e-6, np.nan, np.inf, None, "1", True])
+def test_epsilons_that_are_none(rng, epsilon):
+    model = MODELS["distillation"]
+    picture, weights = example(model, rng)
+    with pytest.raises(ValuesError, match=r"^epsilon: expected a (finite )?number"):
+        forward(picture, weights, model, epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "message"),
+    [
+        ("distillation", True, "False with the read-out 'class and distillation', got True"),
+        ("class learned", True, "False with the read-out 'class', got True"),
+        ("mean learned", 1, "an instance of bool, got 1"),
+        ("mean learned", None, "an instance of bool, got None"),
+    ],
+)
+def test_a_norm_after_a_mean_that_is_not_there(rng, name, flag, message):
+    model = MODELS[name]
+    picture, weights = example(model, rng)
+    with pytest.raises(ValuesError) as caught:
+        forward(picture, weights, model, norm_after_mean=flag)
+    assert str(caught.value).startswith(f"norm_after_mean: expected {message}")
+
+
+SWIN = (Stage(2, 4, 2, window=2), Stage(2, 8, 2, window=2))
+
+
+@pytest.mark.parametrize(
+    ("model", "part"),
+    [
+        (
+            Architecture("x", 16, 2, SWIN, class_token=False, read_out="mean"),
+            "several stages, windows",
+        ),
+        (
+            plain_vit(4, 2, 4, 1, 2, 3, read_out="mean", position="relative"),
+            "relative positions",
+        ),
+        (plain_vit(4, 2, 4, 1, 2, 3, patch_norm=True), "a norm of the patches"),
+        (plain_vit(4, 2, 4, 1, 2, 3, final_norm=False), "no final norm"),
+        (plain_vit(4, 2, 4, 1, 2, 3, representation=7), "a hidden layer in the read-out"),
+        (plain_vit(4, 2, 4, 1, 2, None, read_out="none"), "no read-out"),
+        (plain_vit(5, 2, 4, 1, 2, 3, border="drop"), "a border rule"),
+        (plain_vit(4, 2, 4, 1, 2, 3, qkv_bias=False), "no bias of queries, keys and values"),
+        (plain_vit(4, 2, 4, 1, 2, 3, patch_bias=False), "no bias of the patches"),
+    ],
+)
+def test_parts_that_a_plain_transformer_does_not_have(rng, model, part):
+    message = rf"^model: expected a plain ViT, got '.*' with {part}$"
+    _, weights = example(MODELS["class learned"], rng)
+    for call in (
+        lambda: plain_stage(model),
+        lambda: initial_weights(model, rng),
+        lambda: forward(np.zeros((4, 4, 3)), weights, model),
+    ):
+        with pytest.raises(ValuesError, match=message):
+            call()
+
+
+def test_the_one_stage_of_a_plain_transformer(model):
+    assert plain_stage(model) is model.stages[0]
 
 
 def test_shapes_of_a_batch_and_its_pictures_one_by_one(model, rng):
     pictures, weights = example(model, rng, 2, 3)
     logits, trace = forward(pictures, weights, model)
     n, t, d, h = (
-        (model.image_px[0] // model.patch_px) ** 2,
+        (model.image_px[0] // model.patch_px) * (model.image_px[1] // model.patch_px),
         model.tokens,
         model.width,
         model.stages[0].heads,
     )
-    assert t == n + (model.read_out == "class")
+    assert t == n + model.class_token + model.distillation_token + model.registers
     shapes = {
         "patches": (n, model.patch_px**2 * model.channels),
         "patch_tokens": (n, d),
@@ -155,7 +304,7 @@ def test_shapes_of_a_batch_and_its_pictures_one_by_one(model, rng):
             for part in (" norm1", " weights", " attention", " middle", " norm2", " mlp", "")
         },
         "norm": (t, d),
-        "read_out": (d,),
+        "read_out": (2, d) if model.read_out == "class and distillation" else (d,),
     }
     assert list(trace) == list(shapes)
     assert {name: value.shape[2:] for name, value in trace.items()} == shapes
@@ -246,12 +395,18 @@ def test_initial_weights_have_the_sizes_of_the_docstrings(model, rng):
     weights = initial_weights(model, rng)
     d, hidden = model.width, model.stages[0].hidden
     assert weights.patch.shape == (d, model.patch_px**2 * model.channels)
-    assert (weights.extra_tokens is not None) == (model.read_out == "class")
-    assert (weights.position is not None) == (model.position == "learned")
+    extra = model.class_token + model.distillation_token + model.registers
+    assert (weights.extra_tokens is not None) == (extra > 0)
+    assert (weights.position is not None) == (model.position != "none")
     if weights.extra_tokens is not None:
-        assert weights.extra_tokens.shape == (1, d)
+        assert weights.extra_tokens.shape == (extra, d)
     if weights.position is not None:
-        assert weights.position.shape == (model.tokens, d)
+        assert weights.position.shape == (model.patches + model.position_extra, d)
+    second = (weights.distillation_head, weights.distillation_head_bias)
+    if model.read_out == "class and distillation":
+        assert [part.shape for part in second] == [(model.classes, d), (model.classes,)]
+    else:
+        assert second == (None, None)
     assert len(weights.blocks) == model.depth
     for block in weights.blocks:
         assert isinstance(block, BlockWeights)
@@ -259,13 +414,17 @@ def test_initial_weights_have_the_sizes_of_the_docstrings(model, rng):
         assert (block.down.shape, block.down_bias.shape) == ((d, hidden), (d,))
         assert [part.shape for _, part in parts(block.attention)] == [(d, d), (d,)] * 4
         assert [part.shape for pair in (block.norm1, block.norm2) for part in pair] == [(d,)] * 4
+        scales = (block.scale1, block.scale2)
+        shapes = [(d,)] * 2 if model.layer_scale else []
+        assert [part.shape for part in scales if part is not None] == shapes
     assert [part.shape for part in weights.norm] == [(d,)] * 2
     assert (weights.head.shape, weights.head_bias.shape) == ((model.classes, d), (model.classes,))
     assert all(part.dtype == np.float64 for _, part in parts(weights))
 
 
-def test_initial_weights_follow_the_generator_and_the_scale():
-    model = MODELS["class learned"]
+@pytest.mark.parametrize("name", ["class learned", "distillation", "registers and layer scale"])
+def test_initial_weights_follow_the_generator_and_the_scale(name):
+    model = MODELS[name]
     first, second = (initial_weights(model, np.random.default_rng(7)) for _ in range(2))
     other = initial_weights(model, np.random.default_rng(8))
     for (path, a), (_, b), (_, c) in zip(parts(first), parts(second), parts(other), strict=True):
@@ -273,7 +432,7 @@ def test_initial_weights_follow_the_generator_and_the_scale():
         assert not np.array_equal(a, c), path
     small = initial_weights(model, np.random.default_rng(7), scale=2.0**-7)
     for (path, a), (_, b) in zip(parts(first), parts(small), strict=True):
-        gain = path[-1] == 0 and "norm" in str(path[-2])
+        gain = (path[-1] == 0 and "norm" in str(path[-2])) or str(path[-1]).startswith("scale")
         expected = a if path == ("position",) else (a - gain) / 128 + gain
         assert np.allclose(b, expected, rtol=1e-14), path
     flat = initial_weights(model, np.random.default_rng(7), scale=0)
@@ -339,14 +498,43 @@ def test_every_weight_is_checked(model, rng):
         ({"extra_tokens": None}, "extra_tokens: expected an array with extra tokens, else None"),
         ({"position": None}, "position: expected an array with a table of positions, else None"),
         ({"blocks": ()}, "blocks: expected 3, the depth, got 0 blocks"),
+        (
+            {"distillation_head": np.zeros((5, 6))},
+            "distillation_head: expected an array with two classifiers, else None",
+        ),
+        (
+            {"distillation_head_bias": np.zeros(5)},
+            "distillation_head_bias: expected an array with two classifiers, else None",
+        ),
+        ({"scale1": np.ones(6)}, "scale1: expected an array with layer scale, else None"),
+        ({"scale2": np.ones(6)}, "scale2: expected an array with layer scale, else None"),
     ],
 )
 def test_parts_that_are_missing(rng, changes, message):
     model = MODELS["class learned"]
     picture, weights = example(model, rng)
+    if not hasattr(weights, next(iter(changes))):
+        changes = {"blocks": (*weights.blocks[:-1], replace(weights.blocks[-1], **changes))}
     with pytest.raises(ShapeError) as caught:
         forward(picture, replace(weights, **changes), model)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("distillation", ("distillation_head",)),
+        ("distillation", ("distillation_head_bias",)),
+        ("distillation", ("extra_tokens",)),
+        ("registers and layer scale", ("blocks", 1, "scale1")),
+        ("registers and layer scale", ("blocks", 0, "scale2")),
+    ],
+)
+def test_parts_that_the_model_has_and_the_weights_lack(rng, name, path):
+    model = MODELS[name]
+    picture, weights = example(model, rng)
+    with pytest.raises(ShapeError, match=rf"^{path[-1]}: expected an array with .*, else None"):
+        forward(picture, changed(weights, path, None), model)
 
 
 @pytest.mark.parametrize(

@@ -23,19 +23,25 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     vit              a pre-norm vision transformer that returns every intermediate
     symmetry         permutations and equivariance defects
     orbits           how many free parameters a symmetry leaves
+    gauge            weights that no output can tell apart
     distillation     losses and gradients of distillation, fusion of two heads
     automorphisms    the permutations that leave a matrix as it is
     positions        tables of positions and relative biases
+    rotary           queries and keys that are turned by their places
+    alignment        objects on the patch grid, and what a pixel shift changes
     resizing         a table of positions for another grid
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
     hierarchy        patch merging, the stages it makes, and reach across them
+    stems            convolutional stems as interfaces, by frequency
+    variance         what a projection loses of data, and what a linear read-out notices of it
     augmentation     data with their images under a group, orbit averages, twirls
     learning         linear learners in closed form, each with its preference in another place
 floor 2, instruments
-    readers       where a description comes from: the catalogue of published models
+    readers       where a description comes from (published models), and released weights under our names
     photographs   the two photographs that the book works on
+    recordings    arrays that released code computed, with its versions
 floor 3, assemblies
     claims        one record for each statement that the book proves
 floor 4, faces
@@ -51,6 +57,7 @@ __version__ = "0.3.0"
 
 __all__ = [
     "alphabets",
+    "alignment",
     "architecture",
     "arrays",
     "attention",
@@ -66,6 +73,7 @@ __all__ = [
     "figures",
     "formatting",
     "formula",
+    "gauge",
     "hierarchy",
     "interface",
     "lattice",
@@ -78,9 +86,13 @@ __all__ = [
     "rank",
     "reach",
     "readers",
+    "recordings",
     "resizing",
+    "rotary",
+    "stems",
     "symmetry",
     "twins",
+    "variance",
     "vit",
     "windows",
 ]

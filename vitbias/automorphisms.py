@@ -1,31 +1,41 @@
-"""The permutations that leave a matrix as it is, counted exactly.
+"""The permutations that leave a matrix, or several at once, as they are, counted exactly.
 
 An automorphism of an N x N matrix M is a permutation with M[perm[i], perm[j]] = M[i, j] for all i, j, that is
-ΠMΠ^T = M. M may hold masks, biases, distances or, on its diagonal, colours of the points.
+ΠMΠ^T = M. M may hold masks, biases, distances or, on its diagonal, colours of the points. Attention with the
+mask M commutes with Π for all contents exactly when Π is an automorphism of M.
+
+Notation: a cell is a set of points that may be exchanged freely (``interchangeable``). Aut(M) is the product
+of the S_|cell|, times the automorphisms Γ of the cells with their sizes: the group is a semidirect product,
+and its order the product of both.
 
 Convention: two entries are equal when their values are; floats are compared to the last bit, so entries that
 are equal in theory only have to be rounded first.
 
-Method: the order is the product of the orbits' lengths along the chain of stabilisers (of nothing, of
-point 0, of points 0 and 1, …). Whether a point can go to another is decided by search, and permutations
-found on the way merge orbits, so that few searches are needed. The search is exact, and fast where the
-matrix has many different entries; a matrix made to be hard (a strongly regular graph, say) can take very
-long.
+Method: cells are found first, and the search runs on one point of each. The order of Γ is the product of the
+orbits' lengths along the chain of stabilisers (of nothing, of point 0, of points 0 and 1, …). Whether a
+point can go to another is decided by search, and permutations found on the way merge orbits, so that few
+searches are needed. The search is exact, and fast where the matrix has many different entries; a matrix made
+to be hard (a strongly regular graph, say) can take very long.
 
-Source: orbit–stabiliser theorem; the chain is that of Sims (1970).
+Source: orbit–stabiliser theorem; the chain is that of Sims (1970). Wreath products of equal windows and the
+cells of a shifted pair follow from the definition.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
 
 from vitbias.arrays import Array, as_array, require_array, require_fractions
-from vitbias.errors import GeometryError, Literal, ShapeError
+from vitbias.errors import GeometryError, Literal, ShapeError, require_sequence, require_size
 from vitbias.symmetry import Permutation
+from vitbias.windows import require_window
 
-__all__ = ["Automorphisms", "automorphisms"]
+__all__ = ["Automorphisms", "automorphisms", "interchangeable", "partition_order", "shifted_order"]
 
 MOST_POINTS = 256
 MOST_CASES = 50_000  # partial permutations to try; matrices made to be hard would need far more
@@ -39,8 +49,8 @@ class Automorphisms:
     generators: tuple[Permutation, ...]
 
 
-def automorphisms(matrix: Any) -> Automorphisms:
-    """All permutations with ΠMΠ^T = M, for M of shape (N, N), N at most 256.
+def automorphisms(matrix: Any, *more: Any) -> Automorphisms:
+    """All permutations with ΠMΠ^T = M for every matrix given, each of shape (N, N), N at most 256.
 
     >>> automorphisms([[0, 1], [1, 0]])
     Automorphisms(order=2, generators=((1, 0),))
@@ -48,14 +58,138 @@ def automorphisms(matrix: Any) -> Automorphisms:
     Parameters
     ----------
     matrix : (N, N) truth values, integers, floats or fractions
+    more : further matrices of the same shape, such as the mask of the next layer
 
     Raises
     ------
     GeometryError : more than 256 points, or a search of more than 50,000 cases
-    ShapeError : not square
+    ShapeError : not square, or of different sizes
     ValuesError
     """
-    colours = _colours(matrix)
+    colours = _joint(matrix, *more)
+    cells = _members(_cells(colours))
+    first = [cell[0] for cell in cells]
+    # a cell as a point: its diagonal holds its size and its two inner colours
+    inner = [(len(c), colours[c[0], c[0]], colours[c[0], c[-1]]) for c in cells]
+    small = colours[np.ix_(first, first)]
+    np.fill_diagonal(small, colours.max() + 1 + np.unique(inner, axis=0, return_inverse=True)[1])
+    order, found = _group(small)
+    generators = [_lifted(perm, cells) for perm in found]
+    for cell in cells:
+        for one, other in pairwise(cell):
+            images = list(range(len(colours)))
+            images[one], images[other] = other, one
+            generators.append(tuple(images))
+    return Automorphisms(order * prod(factorial(len(cell)) for cell in cells), tuple(generators))
+
+
+def interchangeable(matrix: Any, *more: Any) -> Array:
+    """(N,) integers: the cell of each point, numbered by first member.
+
+    Two points share a cell when their exchange alone is an automorphism of every matrix.
+
+    >>> interchangeable([[1, 1, 0], [1, 1, 0], [0, 0, 1]]).tolist()
+    [0, 0, 1]
+
+    Raises
+    ------
+    GeometryError, ShapeError, ValuesError : as ``automorphisms``
+    """
+    return _cells(_joint(matrix, *more))
+
+
+def partition_order(sizes: Sequence[int]) -> int:
+    """The order for windows of these sizes, alone: prod_m m!^k_m · k_m!, with k_m windows of m tokens.
+
+    Windows of one size may change places as wholes (S_m wr S_k); windows of different sizes may not.
+
+    >>> partition_order([2, 2]), partition_order([2, 1])
+    (8, 2)
+
+    Raises
+    ------
+    GeometryError : also more than 256 tokens, where the search ends
+    ShapeError
+    """
+    counts = Counter(require_size("sizes", m) for m in require_sequence("sizes", sizes))
+    _require_searchable("sizes", sum(m * k for m, k in counts.items()))
+    return prod(factorial(m) ** k * factorial(k) for m, k in counts.items())
+
+
+def shifted_order(height: int, width: int, window: int, shift: int) -> int:
+    """The order for a regular layer and its masked shifted one: prod |cell|! · |Γ|.
+
+    The cells are the windows cut by the other layer's, of sides s and w - s. For at least two windows along
+    each side, Γ exchanges the axes of a square grid, and reverses an axis where s = w/2: |Γ| is 2, or 8 at
+    s = w/2; on a rectangle 1, or 4.
+
+    >>> shifted_order(4, 4, 2, 1), shifted_order(4, 6, 2, 1)
+    (8, 4)
+
+    Raises
+    ------
+    GeometryError : w does not divide a side or covers it, s = 0, or more than 256 tokens
+    """
+    rows, window, shift = require_window(height, window, shift)
+    columns, *_ = require_window(width, window, shift)
+    _require_searchable("height", rows * columns)
+    for field, side in (("height", rows), ("width", columns)):
+        if side == window:
+            raise GeometryError(field, expected="at least two windows", got=side)
+    if shift == 0:
+        hint = "without a shift it is partition_order"
+        raise GeometryError("shift", expected="an integer >= 1", got=shift, hint=hint)
+    sides = (shift, window - shift)
+    windows = rows * columns // window**2
+    cells = prod(factorial(a * b) ** windows for a in sides for b in sides)
+    turns = (2 if rows == columns else 1) * (4 if 2 * shift == window else 1)
+    return int(cells * turns)
+
+
+def _joint(*matrices: Any) -> Array:
+    """One matrix of colours that are equal where all matrices are."""
+    joint, *rest = map(_colours, matrices)
+    for colours in rest:
+        if colours.shape != joint.shape:
+            got = Literal(f"shapes {joint.shape} and {colours.shape}")
+            raise ShapeError("matrix", expected="matrices of one size", got=got)
+        joint = _colours(joint * (int(colours.max()) + 1) + colours)
+    return joint
+
+
+def _cells(colours: Array) -> Array:
+    """i and j share a cell if nothing but themselves tells their rows and columns apart."""
+    label = np.full(len(colours), -1)
+    diagonal = colours.diagonal()
+    for i in range(len(colours)):
+        if label[i] >= 0:
+            continue
+        rows, columns = colours != colours[i], colours[:, i] != colours.T
+        # the two places where an exchange moves the entry do not count against it
+        for differ in (rows, columns):
+            differ[:, i] = False
+            np.fill_diagonal(differ, False)
+        alike = ~(rows | columns).any(axis=1)
+        alike &= (diagonal == diagonal[i]) & (colours[i] == colours[:, i])
+        label[alike] = label.max() + 1
+    return label
+
+
+def _members(label: Array) -> list[list[int]]:
+    return [np.flatnonzero(label == cell).tolist() for cell in range(label.max() + 1)]
+
+
+def _lifted(perm: Permutation, cells: list[list[int]]) -> Permutation:
+    """The permutation of points that sends cells as ``perm`` does, the k-th member to the k-th."""
+    images = {
+        point: image
+        for cell, to in enumerate(perm)
+        for point, image in zip(cells[cell], cells[to], strict=True)
+    }
+    return tuple(images[point] for point in range(len(images)))
+
+
+def _group(colours: Array) -> tuple[int, list[Permutation]]:
     points = len(colours)
     chain = [_alike(colours)]  # chain[k][i, j]: may i go to j if 0 … k-1 stay
     for point in range(points):
@@ -75,7 +209,7 @@ def automorphisms(matrix: Any) -> Automorphisms:
                 found.append(perm)
                 orbit = _orbit(orbit, found)
         order *= len(orbit)
-    return Automorphisms(order, tuple(found))
+    return order, found
 
 
 def _colours(matrix: Any) -> Array:
@@ -89,9 +223,13 @@ def _colours(matrix: Any) -> Array:
     if array.shape != (points, points):
         got = Literal(f"shape {array.shape}")
         raise ShapeError("matrix", expected="as many rows as columns", got=got)
-    if points > MOST_POINTS:
-        raise GeometryError("matrix", expected=f"at most {MOST_POINTS} points", got=points)
+    _require_searchable("matrix", points)
     return np.asarray(np.unique(array, return_inverse=True)[1].reshape(points, points))
+
+
+def _require_searchable(field: str, points: int) -> None:
+    if points > MOST_POINTS:
+        raise GeometryError(field, expected=f"at most {MOST_POINTS} points", got=points)
 
 
 def _alike(colours: Array) -> Array:

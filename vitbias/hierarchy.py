@@ -21,17 +21,19 @@ import numpy as np
 from einops import rearrange
 
 from vitbias.architecture import Architecture
-from vitbias.arrays import MOST_PAIRED_TOKENS, Array, require_array
+from vitbias.arrays import MOST_PAIRED_TOKENS, Array, require_array, require_fractions
 from vitbias.errors import (
     GeometryError,
     Literal,
+    ShapeError,
+    ValuesError,
     describe,
     require_choice,
     require_instance,
     require_size,
 )
 from vitbias.formula import Size, as_size, cells
-from vitbias.interface import min_nullity
+from vitbias.interface import Collision, min_nullity, null_vector, null_vectors
 from vitbias.reach import line_reach
 from vitbias.windows import groups
 
@@ -40,6 +42,7 @@ __all__ = [
     "fields",
     "global_block",
     "merge_patches",
+    "merging_collision",
     "merging_mask",
     "merging_nullity",
     "stage_table",
@@ -129,6 +132,46 @@ def merging_nullity(width: Size) -> Any:
     """
     width = as_size("width", width)
     return min_nullity(4 * width, 2 * width)
+
+
+def merging_collision(weight: Any, scale: Any, merged: Any) -> Collision:
+    """Two merged tokens that LayerNorm and the linear map after it cannot tell apart, exactly.
+
+    x' = x - 2 (⟨x_c, v⟩ / ⟨v, v⟩) v, with W Γ v = 0, Σv = 0, x_c = x minus its mean, Γ = diag(scale)
+
+    x' mirrors x_c at the hyperplane across v: same mean, same Σ(x_c)², same W Γ x_c. LayerNorm divides
+    by sqrt(Σ(x_c)²/4C + ε) and adds a shift, so W·LN agrees on both for every ε > 0 and every shift.
+    ``token`` is W Γ x_c, before that division.
+
+    Parameters
+    ----------
+    weight : (d, n) integers, fractions or floats (taken as dyadic rationals); scale : (n,); merged : (n,)
+
+    Raises
+    ------
+    GeometryError : no v; there is one wherever n >= d + 2
+    ValuesError : x_c is orthogonal to every v, and so its own mirror image; values that are no numbers
+    ShapeError
+    """
+    weight = require_fractions("weight", weight, "width values", floats=True)
+    values = weight.shape[1]
+    scale = require_fractions("scale", scale, "values", floats=True)
+    first = require_fractions("merged", merged, "values", floats=True)
+    for field, vector in (("scale", scale), ("merged", first)):
+        if len(vector) != values:
+            raise ShapeError(field, expected=f"{values} values", got=len(vector))
+    scaled = weight * scale
+    conditions = np.vstack([scaled, first * 0 + 1])
+    centred = first - first.sum() / values
+    mirror = null_vector(conditions)
+    if not centred @ mirror:
+        seen = [vector for vector in null_vectors(conditions) if centred @ vector]
+        if not seen:
+            expected, got = "a part in a common null direction", Literal("none")
+            raise ValuesError("merged", expected=expected, got=got)
+        mirror = seen[0]
+    second = first - 2 * (centred @ mirror) / (mirror @ mirror) * mirror
+    return Collision(first, second, scaled @ centred)
 
 
 def stage_table(architecture: Architecture) -> tuple[StageRow, ...]:

@@ -6,16 +6,21 @@ patch; N = (H/P)(W/P) patches. Pictures are height x width x channels, any batch
 Convention: patches are numbered row by row; inside a patch the values run row by row, channels fastest.
 A convolution weight of shape (d, C, P, P) has its channels slowest: transpose it to (d, P, P, C) first.
 
+Pictures of every integer and float type are cut as they are, in their own byte order: 8 and 16 bits, and
+four channels (RGBA) as four. A grey picture (H, W) needs its axis of channels: ``picture[..., None]``. What
+``numpy.asarray`` reads, such as a Pillow image, is read. Truth values and complex numbers are refused.
+
 Source: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), section 3.1: the picture is reshaped into a
 sequence of flattened patches, N = HW/P².
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from einops import rearrange
 
-from vitbias.arrays import Array, require_array
+from vitbias.arrays import Array, as_array, require_array, require_numbers
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -25,7 +30,7 @@ from vitbias.errors import (
 )
 from vitbias.formula import Size, as_size, cells, exact_quotient, raw_dim
 
-__all__ = ["grid_shape", "patchify", "raw_dim", "token_count", "unpatchify"]
+__all__ = ["grid_shape", "patch_bands", "patchify", "raw_dim", "token_count", "unpatchify"]
 
 
 def token_count(height: Size, width: Size, patch: Size) -> Any:
@@ -74,20 +79,30 @@ def patchify(pictures: Any, patch: int, *, border: str | None = None) -> Array:
     GeometryError : as ``grid_shape``; also a patch larger than both sides under ``"pad"``
     ShapeError, ValuesError, UnknownNameError
     """
-    pictures = require_array("pictures", pictures, "... height width channels")
-    height, width = pictures.shape[-3:-1]
-    patch = require_size("patch", patch)
-    rows, columns = grid_shape(height, width, patch, border=border)
-    if border == "pad":
-        if patch > max(height, width):
-            raise GeometryError("patch", expected=f"at most {max(height, width)}", got=patch)
-        rest = [(0, 0)] * (pictures.ndim - 3)
-        rest += [(0, rows * patch - height), (0, columns * patch - width), (0, 0)]
-        pictures = np.pad(pictures, rest)
-    whole = pictures[..., : rows * patch, : columns * patch, :]
-    return rearrange(
-        whole, "... (rows i) (columns j) c -> ... (rows columns) (i j c)", i=patch, j=patch
-    )
+    axes = "... height width channels"
+    pictures = require_array("pictures", _with_channels(pictures), axes)
+    rows, columns = _grid(pictures, patch, border)
+    return _cut(pictures, rows, columns, int(patch))
+
+
+def patch_bands(pictures: Any, patch: int, *, border: str | None = None) -> Iterator[Array]:
+    """The rows of the patch grid one after another, each (..., W/P, D); in order they are ``patchify``'s.
+
+    Only the band that is asked for is read, so a memory-mapped picture larger than memory passes: beside
+    the file's own pages, one band and its patches are held.
+
+    Parameters
+    ----------
+    pictures, patch, border : as in ``patchify``
+
+    Raises
+    ------
+    GeometryError, ShapeError, ValuesError, UnknownNameError : as ``patchify``, at once; NaN or infinity when
+        its band is reached, with the index inside the band
+    """
+    array = require_numbers("pictures", _with_channels(pictures), "... height width channels")
+    rows, columns = _grid(array, patch, border)
+    return _bands(array, rows, columns, int(patch))
 
 
 def unpatchify(patches: Any, height: int, width: int, patch: int) -> Array:
@@ -115,3 +130,51 @@ def unpatchify(patches: Any, height: int, width: int, patch: int) -> Array:
         i=patch,
         j=patch,
     )
+
+
+def _with_channels(pictures: Any) -> Array:
+    array = as_array("pictures", pictures)
+    if array.ndim == 2:
+        raise ShapeError(
+            "pictures",
+            expected="axes (..., height, width, channels)",
+            got=Literal(f"shape {array.shape}"),
+            hint="a grey picture is picture[..., None]",
+        )
+    return array
+
+
+def _grid(pictures: Array, patch: int, border: str | None) -> tuple[int, int]:
+    height, width = pictures.shape[-3:-1]
+    patch = require_size("patch", patch)
+    rows, columns = grid_shape(height, width, patch, border=border)
+    if border == "pad" and patch > max(height, width):
+        raise GeometryError("patch", expected=f"at most {max(height, width)}", got=patch)
+    return rows, columns
+
+
+def _bands(pictures: Array, rows: int, columns: int, patch: int) -> Iterator[Array]:
+    for top in range(0, rows * patch, patch):
+        band = pictures[..., top : top + patch, :, :]
+        yield _cut(require_array("pictures", band, "... height width channels"), 1, columns, patch)
+
+
+def _cut(pictures: Array, rows: int, columns: int, patch: int) -> Array:
+    """Patches of the grid; what lies outside is dropped, what is missing is 0."""
+    *batch, height, width, channels = pictures.shape
+    below, right = (max(0, n * patch - side) for n, side in ((rows, height), (columns, width)))
+    if below or right:
+        pictures = np.pad(pictures, [(0, 0)] * len(batch) + [(0, below), (0, right), (0, 0)])
+    whole = pictures[..., : rows * patch, : columns * patch, :]
+    run = patch * channels
+    patches = np.empty((*batch, rows, columns, patch, run), whole.dtype)
+    *_, pixel, channel = whole.strides
+    if pixel == channels * whole.itemsize and (channels == 1 or channel == whole.itemsize):
+        # one item for the run of a patch's row that lies together: NumPy would copy value by value
+        item = np.dtype((np.void, run * whole.itemsize))
+        runs = whole.reshape(*batch, rows, patch, columns, run).view(item)[..., 0]
+        patches.view(item)[..., 0] = runs.swapaxes(-1, -2)
+    else:
+        apart = whole.reshape(*batch, rows, patch, columns, patch, channels)
+        patches.reshape(*apart.swapaxes(-4, -3).shape)[...] = apart.swapaxes(-4, -3)
+    return patches.reshape(*batch, rows * columns, patch * run)

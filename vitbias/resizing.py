@@ -1,6 +1,7 @@
 """Resizing a table of positions: the operators that released codes mean by "interpolate".
 
-Notation: g slots along an axis of the old grid, g' of the new one; a table of N rows of width d.
+Notation: g slots along an axis of the old grid, g' of the new one; a table of rows of width d, first those of
+extra tokens, then those of the grid, row by row.
 
 Convention
     resizing      new = U old along each axis. Align-corners: new slot j reads the old axis at
@@ -14,7 +15,8 @@ calls PyTorch's bicubic, "half-pixel cubic". Keys, IEEE Trans. ASSP 29 (1981).
 """
 
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, isqrt
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,18 @@ from vitbias.errors import (
     ValuesError,
     describe,
     require_choice,
+    require_sequence,
     require_size,
 )
 
-__all__ = ["METHODS", "resize_operator", "resize_table"]
+__all__ = [
+    "METHODS",
+    "RELEASES",
+    "resize_operator",
+    "resize_table",
+    "round_trip",
+    "white_energy",
+]
 
 MOST_SIDE = 1024
 
@@ -38,6 +48,17 @@ METHODS = tuple(
     f"{alignment} {kernel}"
     for alignment in ("align-corners", "half-pixel", "antialiased")
     for kernel in ("linear", "cubic")
+)
+
+# what released codes call, by default, for a table of positions; in brackets the function
+RELEASES = MappingProxyType(
+    {
+        "ViT": "align-corners linear",  # vit_jax/checkpoint.py [scipy.ndimage.zoom, order 1]
+        "DeiT": "half-pixel cubic",  # main.py [torch interpolate, bicubic]
+        "transformers ViT": "half-pixel cubic",  # 5.24.0 [torch interpolate, bicubic]
+        "transformers DINOv2": "antialiased cubic",  # 5.24.0, with registers [the same, antialias]
+        "timm": "antialiased cubic",  # 1.0.31, resample_abs_pos_embed [the same, antialias]
+    }
 )
 
 
@@ -77,44 +98,77 @@ def resize_operator(old: int, new: int, method: str) -> Array:
     return operator
 
 
-def resize_table(table: Any, old: int, new: int, method: str, *, kept: int = 0) -> Array:
-    """(U ⊗ U) p for a table of an old x old grid: (kept + new², d).
+def resize_table(table: Any, old: Any, new: Any, method: str, *, kept: int = 0) -> Array:
+    """(U_rows ⊗ U_columns) p for a table of a grid: (kept + rows'·columns', d).
 
     Floats stay floats; integers and fractions give fractions.
 
     Parameters
     ----------
-    table : (kept + old², d)
-    old, new, method : as in ``resize_operator``
+    table : (kept + rows·columns, d)
+    old : one side of a square, (rows, columns), or None for the square that the rows of the table make
+    new : one side of a square, or (rows', columns')
+    method : as in ``resize_operator``
     kept : rows in front that belong to no slot of the grid (class token, registers) and are copied
 
     Raises
     ------
-    ShapeError : another number of rows than kept + old²
+    ShapeError : another number of rows than the grid has; no square, where no grid is named
     ValuesError : also when the result leaves the range of floats
     GeometryError, UnknownNameError
     """
-    operator = resize_operator(old, new, method)
+    method = require_choice("method", method, METHODS)
     kept = require_size("kept", kept, minimum=0)
     exact = as_array("table", table).dtype.kind != "f"
     check = require_fractions if exact else require_floats
     table = check("table", table, "tokens width")
-    slots = len(table) - kept
-    if slots != operator.shape[1] ** 2:
-        expected = f"{describe(kept)} + {operator.shape[1]}² rows"
+    rows, columns = before = _square(len(table), kept) if old is None else _grid("old", old)
+    if len(table) != kept + rows * columns:
+        expected = f"{describe(kept)} + {rows} x {columns} rows"
         got = Literal(f"{len(table)} rows")
-        one_more = slots == operator.shape[1] ** 2 + 1
+        one_more = len(table) == kept + rows * columns + 1
         hint = "a class token's row is named by kept" if one_more else ""
         raise ShapeError("table", expected=expected, got=got, hint=hint)
+    operators = [
+        resize_operator(*sides, method) for sides in zip(before, _grid("new", new), strict=True)
+    ]
     if not exact:
-        operator = operator.astype(float)
-    grid = table[kept:].reshape(*[operator.shape[1]] * 2, -1)
+        operators = [operator.astype(float) for operator in operators]
+    down, across = operators
+    grid = table[kept:].reshape(rows, columns, -1)
     with np.errstate(over="ignore", invalid="ignore"):
-        grid = _along(operator, _along(operator, grid).swapaxes(0, 1)).swapaxes(0, 1)
+        grid = _along(across, _along(down, grid).swapaxes(0, 1)).swapaxes(0, 1)
     result = np.concatenate([table[:kept], grid.reshape(-1, table.shape[1])])
     if not exact and not np.isfinite(result).all():
         raise ValuesError("table", expected="values far from the limit of floats", got=table)
     return result
+
+
+def round_trip(old: int, new: int, method: str) -> Array:
+    """D U along one axis, (old, old) fractions: resized to ``new`` slots and back; the identity if lossless.
+
+    Raises
+    ------
+    GeometryError, UnknownNameError
+    """
+    there = resize_operator(old, new, method)
+    return np.asarray(resize_operator(new, old, method) @ there)
+
+
+def white_energy(old: int, new: int, method: str) -> Fraction:
+    """Mean over new slots of Σ_k U[j, k]²: what unrelated entries keep of their mean square, per axis.
+
+    Entries of mean zero and one variance, all uncorrelated; a table keeps the product of both axes.
+
+    >>> white_energy(2, 3, "align-corners linear")
+    Fraction(5, 6)
+
+    Raises
+    ------
+    GeometryError, UnknownNameError
+    """
+    operator = resize_operator(old, new, method)
+    return Fraction((operator**2).sum() / len(operator))
 
 
 def _along(operator: Array, grid: Array) -> Array:
@@ -134,6 +188,25 @@ def _kernel(distance: Any, kernel: str, a: Any) -> Any:
     if distance <= 1:
         return ((a + 2) * distance - (a + 3)) * distance**2 + 1
     return a * (((distance - 5) * distance + 8) * distance - 4)
+
+
+def _grid(field: str, value: Any) -> tuple[int, int]:
+    """(rows, columns) from one side of a square or from both sides."""
+    if np.ndim(value) == 0:
+        return (_side(field, value),) * 2
+    sides = tuple(_side(field, side) for side in require_sequence(field, value))
+    if len(sides) != 2:
+        raise ShapeError(field, expected="one side or (rows, columns)", got=value)
+    return sides
+
+
+def _square(count: int, kept: int) -> tuple[int, int]:
+    side = isqrt(max(count - kept, 0))
+    if side == 0 or side**2 != count - kept:
+        expected = f"{describe(kept)} + a square number of rows"
+        hint = "name the old grid, or another number of kept rows"
+        raise ShapeError("table", expected=expected, got=Literal(f"{count} rows"), hint=hint)
+    return side, side
 
 
 def _side(field: str, value: int) -> int:

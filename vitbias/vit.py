@@ -5,21 +5,24 @@ patches and in front of them the extra ones: class, distillation, registers, in 
 
     z_0 = [extra; x_1 E^T + b; …; x_N E^T + b] + positions
     z'_l = z_(l-1) + attention(LN(z_(l-1)))        z_l = z'_l + MLP(LN(z'_l))
-    y = LN(z_L) at the class token, or at class and distillation token, or the mean over the patches
+    y = LN(z_L) at the class token, or at class and distillation token, or its mean over the patches;
+        with norm_after_mean LN of the mean of z_L over the patches
     logits = y W^T + b; with two classifiers the mean of theirs
 
 Convention: MLP(x) = GELU(x W_1^T + b_1) W_2^T + b_2 with the exact GELU, x·Φ(x); LN adds 1e-6 to the
-variance unless another number is given. A table of positions has a row for each patch, and in front of them
+variance unless another number is given. Neither the epsilon nor the place of the last norm is a size, so
+both are arguments of ``forward``. A table of positions has a row for each patch, and in front of them
 one for each of the first ``position_extra`` extra tokens; an extra token without a row gets none.
 
-The sizes are those of an ``Architecture``; parts that a plain ViT does not have (windows, several stages,
-relative positions, a hidden layer in the read-out) are refused by name.
+The sizes are those of an ``Architecture``; what the equations above do not have (windows, several stages,
+relative positions, a hidden layer in the read-out, maps without a bias) is refused by name.
 
 Source: Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), equations 1 to 4; the mean read-out is its
 appendix D.3. Touvron et al., ICML 2021, section 4: distillation token, and the mean of two classifiers.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from math import erf, sqrt
 from typing import Any
 
@@ -39,10 +42,19 @@ from vitbias.errors import (
 )
 from vitbias.patches import patchify
 
-__all__ = ["BlockWeights", "VitWeights", "forward", "gelu", "initial_weights", "layer_norm"]
+__all__ = [
+    "BlockWeights",
+    "VitWeights",
+    "forward",
+    "gelu",
+    "initial_weights",
+    "layer_norm",
+    "plain_stage",
+]
 
 EPSILON = 1e-6
 TABLES = ("learned", "sine-cosine")
+TWO = "class and distillation"
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,8 @@ def initial_weights(
     """Random weights, float64, all normal.
 
     Matrices have variance scale²/fan-in; biases and the extra tokens scale²/length; gains and layer scales
-    are 1 plus such a vector; the table of positions has variance 1/d at every scale.
+    are 1 plus such a vector; the table of positions has variance 1/d at every scale, and is random too
+    where the model's is of sines and cosines.
 
     Not any release's initialisation: large enough that every part of the model matters at once, so that a
     test which ignores a part fails.
@@ -91,7 +104,7 @@ def initial_weights(
     ------
     ValuesError : ``scale`` is not a finite number >= 0, ``rng`` no generator, or ``model`` no plain ViT
     """
-    stage = _plain_stage(model)
+    stage = plain_stage(model)
     if not isinstance(rng, np.random.Generator):
         raise ValuesError("rng", expected="a numpy.random.Generator", got=rng)
     scale = require_number("scale", scale)
@@ -121,7 +134,8 @@ def initial_weights(
     def table() -> Array:
         return rng.normal(0.0, 1 / sqrt(d), (_table_rows(model), d))
 
-    extra, two = model.extra_tokens, model.read_out == "class and distillation"
+    extra, classes = model.extra_tokens, _classes(model)
+    two = model.read_out == TWO
     return VitWeights(
         patch=matrix(d, model.raw_dim),
         patch_bias=vector(),
@@ -129,36 +143,47 @@ def initial_weights(
         position=table() if model.position in TABLES else None,
         blocks=tuple(block() for _ in range(stage.depth)),
         norm=norm(),
-        head=matrix(model.classes or 0, d),
-        head_bias=vector(model.classes or 0),
-        distillation_head=matrix(model.classes or 0, d) if two else None,
-        distillation_head_bias=vector(model.classes or 0) if two else None,
+        head=matrix(classes, d),
+        head_bias=vector(classes),
+        distillation_head=matrix(classes, d) if two else None,
+        distillation_head_bias=vector(classes) if two else None,
     )
 
 
 def forward(
-    pictures: Any, weights: VitWeights, model: Architecture, *, epsilon: float = EPSILON
+    pictures: Any,
+    weights: VitWeights,
+    model: Architecture,
+    *,
+    epsilon: float = EPSILON,
+    norm_after_mean: bool = False,
 ) -> tuple[Array, dict[str, Array]]:
     """Logits (..., K) and the trace of every intermediate.
 
     Keys of the trace, in order: ``patches`` (..., N, D), ``patch_tokens`` (..., N, d), ``tokens``
     (..., T, d) with extra tokens and positions; for each block l = 1…L ``block l norm1``,
     ``block l weights`` (..., h, T, T), ``block l attention``, ``block l middle``, ``block l norm2``,
-    ``block l mlp``, ``block l``; then ``norm`` and ``read_out`` (..., d), with two classifiers
-    (..., 2, d). Attention and MLP are traced after their layer scale.
+    ``block l mlp``, ``block l``; then ``norm`` (..., T, d), or ``mean`` (..., d) with ``norm_after_mean``;
+    and ``read_out`` (..., d), with two classifiers (..., 2, d). Attention and MLP are traced after their
+    layer scale.
 
     Parameters
     ----------
     pictures : (..., H, W, C), used as they are: scaling to [-1, 1] is the caller's
     epsilon : what every LayerNorm adds to the variance
+    norm_after_mean : the last norm stands behind the mean, as where a release calls it ``fc_norm``
 
     Raises
     ------
     ShapeError : pictures or weights do not have the model's sizes
-    ValuesError : also when weights, blocks or model are of another class, the model is no plain ViT or has
-        no read-out, and when an intermediate leaves the range of floats
+    ValuesError : also when weights, blocks or model are of another class, the model has parts that the
+        equations do not have, there is no mean for a norm to follow, and when an intermediate leaves the
+        range of floats
     """
     stage = _require_parts(weights, model)
+    if require_instance("norm_after_mean", norm_after_mean, bool) and model.read_out != "mean":
+        expected = f"False with the read-out {model.read_out!r}"
+        raise ValuesError("norm_after_mean", expected=expected, got=True)
     height, width = model.image_px
     pictures = require_array("pictures", pictures, f"... {height} {width} {model.channels}")
     patches = patchify(pictures, model.patch_px)
@@ -167,23 +192,20 @@ def forward(
     tokens = trace["tokens"] = _with_places(tokens, weights, model)
     for number, block in enumerate(weights.blocks, start=1):
         tokens = _block(tokens, block, stage, f"block {number}", trace, epsilon)
-    tokens = trace["norm"] = layer_norm(tokens, *_pair("norm", weights.norm), epsilon=epsilon)
-    heads: list[tuple[str, Any, Any]] = [("head", weights.head, weights.head_bias)]
-    if model.read_out == "mean":
-        read = trace["read_out"] = tokens[..., model.extra_tokens :, :].mean(axis=-2)
-        read = read[..., None, :]
+    norm = partial(_norm, "norm", weights.norm, epsilon=epsilon)
+    if norm_after_mean:
+        mean = trace["mean"] = tokens[..., model.extra_tokens :, :].mean(axis=-2)
+        read = trace["read_out"] = norm(mean)
     else:
-        read = tokens[..., :1, :]
-        if model.read_out == "class and distillation":
-            read = tokens[..., :2, :]
-            name = "distillation_head"
-            heads.append((name, weights.distillation_head, weights.distillation_head_bias))
-        trace["read_out"] = read if len(heads) == 2 else read[..., 0, :]
-    logits = [
-        affine(name, read[..., row, :], head, bias, model.classes or 0)
-        for row, (name, head, bias) in enumerate(heads)
-    ]
-    return sum(logits[1:], logits[0]) / len(logits), trace
+        tokens = trace["norm"] = norm(tokens)
+        read = trace["read_out"] = _read(tokens, model)
+    classify = partial(affine, rows=_classes(model))
+    if model.read_out != TWO:
+        return classify("head", read, weights.head, weights.head_bias), trace
+    name = "distillation_head"
+    first = classify("head", read[..., 0, :], weights.head, weights.head_bias)
+    second = classify(name, read[..., 1, :], *(getattr(weights, n) for n in (name, f"{name}_bias")))
+    return (first + second) / 2, trace
 
 
 def layer_norm(tokens: Any, gain: Any, bias: Any, *, epsilon: float = EPSILON) -> Array:
@@ -230,11 +252,19 @@ def gelu(values: Any) -> Array:
     return np.asarray(array * 0.5 * (1.0 + _erf(array / sqrt(2.0))))
 
 
-_erf = np.vectorize(erf, otypes=[np.float64])
+def _erf(values: Array) -> Array:
+    """NumPy has no error function; this one takes a third of the whole pass at DeiT-Ti's size."""
+    flat = map(erf, values.ravel().tolist())
+    return np.fromiter(flat, np.float64, values.size).reshape(values.shape)
 
 
-def _plain_stage(model: Architecture) -> Stage:
-    """The one stage of a plain ViT; what the equations above do not have is named."""
+def plain_stage(model: Architecture) -> Stage:
+    """The one stage of a plain ViT.
+
+    Raises
+    ------
+    ValuesError : ``model`` has parts that the equations above do not have; they are named
+    """
     model = require_instance("model", model, Architecture)
     absent = {
         "several stages": len(model.stages) > 1,
@@ -245,12 +275,18 @@ def _plain_stage(model: Architecture) -> Stage:
         "a hidden layer in the read-out": model.representation is not None,
         "no read-out": model.read_out == "none",
         "a border rule": model.border is not None,
+        "no bias of queries, keys and values": not model.qkv_bias,
+        "no bias of the patches": not model.patch_bias,
     }
     found = [part for part, there in absent.items() if there]
     if found:
         got = Literal(f"{describe(model.name)} with {', '.join(found)}")
         raise ValuesError("model", expected="a plain ViT", got=got)
     return model.stages[0]
+
+
+def _classes(model: Architecture) -> int:
+    return model.classes or 0  # None only with the read-out "none", which is refused
 
 
 def _table_rows(model: Architecture) -> int:
@@ -260,24 +296,34 @@ def _table_rows(model: Architecture) -> int:
 def _require_parts(weights: VitWeights, model: Architecture) -> Stage:
     """Parts that are there or not, as the model says: extra tokens, positions, second head, depth."""
     weights = require_instance("weights", weights, VitWeights)
-    stage = _plain_stage(model)
-    two = model.read_out == "class and distillation"
-    for name, wanted, rule in (
-        ("extra_tokens", model.extra_tokens > 0, "extra tokens"),
-        ("position", model.position in TABLES, "a table of positions"),
-        ("distillation_head", two, "two classifiers"),
-        ("distillation_head_bias", two, "two classifiers"),
-    ):
-        part = getattr(weights, name)
-        if (part is not None) != wanted:
-            raise ShapeError(name, expected=f"an array with {rule}, else None", got=part)
+    stage = plain_stage(model)
+    two = model.read_out == TWO
+    _require_presence(weights, "extra_tokens", model.extra_tokens > 0, "extra tokens")
+    _require_presence(weights, "position", model.position in TABLES, "a table of positions")
+    for name in ("distillation_head", "distillation_head_bias"):
+        _require_presence(weights, name, two, "two classifiers")
     blocks = require_sequence("blocks", weights.blocks)
     for block in blocks:
         require_instance("blocks", block, BlockWeights)
+        for name in ("scale1", "scale2"):
+            _require_presence(block, name, model.layer_scale, "layer scale")
     if len(blocks) != stage.depth:
         got = Literal(f"{len(blocks)} blocks")
         raise ShapeError("blocks", expected=f"{describe(stage.depth)}, the depth", got=got)
     return stage
+
+
+def _require_presence(parts: Any, name: str, wanted: bool, rule: str) -> None:
+    part = getattr(parts, name)
+    if (part is not None) != wanted:
+        raise ShapeError(name, expected=f"an array with {rule}, else None", got=part)
+
+
+def _read(tokens: Array, model: Architecture) -> Array:
+    """What the classifiers see of the normed tokens."""
+    if model.read_out == "mean":
+        return np.asarray(tokens[..., model.extra_tokens :, :].mean(axis=-2))
+    return tokens[..., :2, :] if model.read_out == TWO else tokens[..., 0, :]
 
 
 def _with_places(tokens: Array, weights: VitWeights, model: Architecture) -> Array:
@@ -295,13 +341,12 @@ def _with_places(tokens: Array, weights: VitWeights, model: Architecture) -> Arr
     return tokens
 
 
-def _pair(name: str, parts: Any) -> tuple[Any, Any]:
+def _norm(name: str, parts: Any, tokens: Array, *, epsilon: float) -> Array:
     parts = require_sequence(name, parts)
     if len(parts) != 2:
         got = Literal(f"{len(parts)} parts")
         raise ShapeError(name, expected="a pair (gain, bias)", got=got)
-    gain, bias = parts
-    return gain, bias
+    return layer_norm(tokens, *parts, epsilon=epsilon)
 
 
 def _block(
@@ -312,16 +357,12 @@ def _block(
     trace: dict[str, Array],
     epsilon: float,
 ) -> Array:
-    normed = trace[f"{name} norm1"] = layer_norm(
-        tokens, *_pair("norm1", block.norm1), epsilon=epsilon
-    )
+    normed = trace[f"{name} norm1"] = _norm("norm1", block.norm1, tokens, epsilon=epsilon)
     mixed, shares = multi_head(normed, block.attention, stage.heads)
     mixed = _scaled("scale1", mixed, block.scale1)
     trace[f"{name} weights"], trace[f"{name} attention"] = shares, mixed
     tokens = trace[f"{name} middle"] = tokens + mixed
-    normed = trace[f"{name} norm2"] = layer_norm(
-        tokens, *_pair("norm2", block.norm2), epsilon=epsilon
-    )
+    normed = trace[f"{name} norm2"] = _norm("norm2", block.norm2, tokens, epsilon=epsilon)
     raised = gelu(affine("up", normed, block.up, block.up_bias, stage.hidden))
     lowered = affine("down", raised, block.down, block.down_bias, stage.width)
     trace[f"{name} mlp"] = _scaled("scale2", lowered, block.scale2)

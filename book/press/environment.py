@@ -13,21 +13,21 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 from press.status import ENVIRONMENT, INTERRUPTED
 
-__all__ = ["EnvironmentFailure", "main", "prepare"]
+__all__ = ["LOCKED", "EnvironmentFailure", "install", "install_locked", "main", "prepare", "say"]
 
 STAMP = ".ready"
 LOCK = "requirements.lock"
 PROJECT = "pyproject.toml"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet")
 # byte code is written when a module is first used; most never are
-LOCKED = ("--require-hashes", "--only-binary", ":all:", "--no-compile", "-r", LOCK)
+LOCKED = ("--require-hashes", "--only-binary", ":all:", "--no-compile", "-r")
 LIBRARY = ("--no-deps", "--no-build-isolation", "--no-compile", "-e", ".")
 SHOWN_LINES = 15
 
@@ -36,12 +36,25 @@ class EnvironmentFailure(Exception):
     """The environment could not be made; the message says why and what to do."""
 
 
-def prepare(root: Path, venv: Path, *, exactly: bool = False) -> bool:
+def install_locked(root: Path, venv: Path) -> None:
+    """Everything of the lock, from the registry."""
+    install(root, venv, (*LOCKED, LOCK), f"the packages of {LOCK}")
+
+
+def prepare(
+    root: Path,
+    venv: Path,
+    *,
+    exactly: bool = False,
+    lock: str = LOCK,
+    packages: Callable[[Path, Path], None] = install_locked,
+) -> bool:
     """Bring the environment ``venv`` of the repository ``root`` up to date.
 
     Parameters
     ----------
     exactly : it must have the version of the running interpreter; otherwise one that works stays
+    lock : the file that pins its packages, and ``packages(root, venv)`` installs them
 
     Returns
     -------
@@ -56,7 +69,7 @@ def prepare(root: Path, venv: Path, *, exactly: bool = False) -> bool:
         version = _version(venv)
         kept = version == current.get("python", "")
         wanted = {
-            "lock": _digest(root / LOCK),
+            "lock": _digest(root / lock),
             "python": version if kept and not exactly else sys.version,
             "root": str(root),
             "project": _digest(root / PROJECT),
@@ -66,13 +79,18 @@ def prepare(root: Path, venv: Path, *, exactly: bool = False) -> bool:
         (venv / STAMP).unlink(missing_ok=True)
         if not kept or current | {"project": wanted["project"]} != wanted:
             _create(root, venv)
-            _install(root, venv, LOCKED, f"the packages of {LOCK}")
-        _install(root, venv, LIBRARY, "the library")
+            packages(root, venv)
+        install(root, venv, LIBRARY, "the library")
         _write_stamp(venv, wanted)
         return True
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    lock: str = LOCK,
+    packages: Callable[[Path, Path], None] = install_locked,
+) -> int:
     """Command line: ``python -m press.environment VENV [--exactly]``; returns the exit status."""
     parser = argparse.ArgumentParser(prog="press.environment", description=__doc__)
     parser.add_argument("venv", type=Path)
@@ -80,8 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     started = time.monotonic()
     try:
-        if prepare(Path.cwd(), options.venv, exactly=options.exactly):
-            _say(f"{options.venv} is ready after {time.monotonic() - started:.0f} s")
+        exactly = options.exactly
+        if prepare(Path.cwd(), options.venv, exactly=exactly, lock=lock, packages=packages):
+            say(f"{options.venv} is ready after {time.monotonic() - started:.0f} s")
     except (EnvironmentFailure, OSError) as error:
         print(f"environment: {error}", file=sys.stderr)
         return ENVIRONMENT
@@ -91,8 +110,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """One line on the terminal, at once."""
     print(f"environment: {line}", flush=True)
+
+
+def install(root: Path, venv: Path, arguments: Sequence[str], what: str) -> None:
+    """``pip install`` with these arguments.
+
+    Raises
+    ------
+    EnvironmentFailure : with pip's last lines
+    """
+    _run(root, [str(_python(venv)), *PIP, *arguments], f"install {what}")
 
 
 def _digest(path: Path) -> str:
@@ -140,14 +170,10 @@ def _create(root: Path, venv: Path) -> None:
         raise EnvironmentFailure(
             f"{venv} is not a virtual environment and is left alone; name another folder: VENV=…"
         )
-    _say(f"making {venv} with CPython {sys.version.split()[0]}; this takes about a minute")
+    say(f"making {venv} with CPython {sys.version.split()[0]}; this takes a minute or two")
     # inside an environment that is about to be cleared, this is the interpreter it was made with
     base = getattr(sys, "_base_executable", sys.executable)
     _run(root, [base, "-m", "venv", "--clear", str(venv)], "make a virtual environment")
-
-
-def _install(root: Path, venv: Path, arguments: Sequence[str], what: str) -> None:
-    _run(root, [str(_python(venv)), *PIP, *arguments], f"install {what}")
 
 
 def _run(root: Path, command: list[str], purpose: str) -> None:

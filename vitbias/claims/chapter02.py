@@ -82,7 +82,12 @@ def _equation_1() -> Evidence:
     hold(abs(read - logits).max() < 1e-12, "equation 4 reads the class token")
     b16 = published("ViT-B/16")
     hold(b16.tokens == 224 * 224 // 16**2 + 1, f"{b16.tokens} rows of the table of positions")
+    flow = (b16.patches, b16.raw_dim, b16.tokens)
+    hold(flow == (196, 768, 197), f"patches, values and tokens of ViT-B/16: {flow}")
+    pixels = patchify(np.zeros((224, 224, 3), np.uint8), 1).shape[0]
+    hold((pixels, pixels**2) == (50_176, 2_517_630_976), f"{pixels} pixels")
     return {
+        "tokens and pairs, if each pixel were one": fmt([pixels, pixels**2]),
         "rows of the table, ViT-B/16": fmt(b16.tokens),
         "shape of E in the paper": fmt([b16.raw_dim, b16.width]),
         "source": "arXiv:2010.11929v2, equations 1 to 4, section 3.1",

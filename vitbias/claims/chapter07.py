@@ -10,7 +10,12 @@ from vitbias.attention import attention
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.exact_attention import exact_attention, exact_softmax
 from vitbias.formatting import below, fmt
-from vitbias.orbits import commutant_dimension
+from vitbias.orbits import (
+    commutant_dimension,
+    commutation_nullity,
+    exchangeable_dimension,
+    grid_dimension,
+)
 from vitbias.patches import patchify
 from vitbias.photographs import photograph
 from vitbias.symmetry import equivariance_defect, generated, permutations, permute
@@ -173,6 +178,11 @@ def _commutants() -> Evidence:
     flips = [grid.T.ravel().tolist(), grid[::-1].ravel().tolist()]
     generators = [[*range(1, points), 0], [1, 0, *range(2, points)]]
     with_class = [[0, *(image + 1 for image in perm)] for perm in generators]
+    for side in (2, 3):  # the equations themselves, on small grids
+        small = np.arange(side**2).reshape(side, side)
+        grids = [np.roll(small, 1, 0), np.roll(small, 1, 1), small.T, small[::-1]]
+        solved = commutation_nullity([moved.ravel().tolist() for moved in grids], side**2)
+        hold(solved == grid_dimension(side, side, square=True), f"{solved} on a side of {side}")
     found = {
         "all permutations": commutant_dimension(generators, points),
         "with a class token": commutant_dimension(with_class, points + 1),
@@ -181,6 +191,9 @@ def _commutants() -> Evidence:
         "no symmetry": commutant_dimension([], points),
     }
     hold(list(found.values()) == [2, 5, 36, 196, 38416], f"{found}")
+    formulas = [exchangeable_dimension(points, extra) for extra in (0, 1)]
+    formulas += [grid_dimension(GRID, GRID, square=True), grid_dimension(GRID, GRID)]
+    hold(formulas == [2, 5, 36, 196], f"{formulas}")
     return {name: fmt(dimension) for name, dimension in found.items()}
 
 

@@ -1,11 +1,13 @@
 """Claims of chapter 8: position signals carry coordinates."""
 
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import exp, fsum, sqrt
 
 import numpy as np
 
+from vitbias.alignment import change, patches_met
 from vitbias.automorphisms import automorphisms
 from vitbias.claims.chapter07 import (
     RECORDED_DEFECT,
@@ -34,22 +36,19 @@ PUBLISHED_RESIZING = {
 }
 
 
-def token_change(pixels: np.ndarray, patch: int, shift: int) -> tuple[float, float]:
-    """Squared change of the patches under a circular shift to the right: slot by slot, and at best.
+def token_change(pixels: np.ndarray, patch: int, shift: int) -> tuple[Fraction, Fraction]:
+    """Change of the patches under a circular shift to the right: slot by slot, and at best.
 
-    "At best" moves the new patches back by whole slots, to the nearest on either side. The unit is the mean
-    squared distance of two patches of the picture, over all ordered pairs.
+    "At best" moves the new patches back by whole slots, to the nearest on either side.
     """
-    pixels = pixels.astype(int)
     before, after = (patchify(np.roll(pixels, step, axis=1), patch) for step in (0, shift))
-    count, columns = len(before), pixels.shape[1] // patch
-    pairs = 2 * int(count * (before**2).sum() - (before.sum(axis=0) ** 2).sum())
+    columns = pixels.shape[1] // patch
 
-    def change(back: int) -> float:
-        rows = np.roll(after.reshape(-1, columns, after.shape[1]), -back, axis=1)
-        return count * int(((rows.reshape(before.shape) - before) ** 2).sum()) / pairs
+    def back(steps: int) -> Fraction:
+        rows = np.roll(after.reshape(-1, columns, after.shape[1]), -steps, axis=1)
+        return Fraction(change(before, rows.reshape(before.shape)))
 
-    return change(0), min(change(shift // patch), change(shift // patch + 1))
+    return back(0), min(back(shift // patch), back(shift // patch + 1))
 
 
 def _slots() -> Evidence:
@@ -68,7 +67,12 @@ def _slots() -> Evidence:
     }
     keep = {perm for perm in permutations(4) if (table[list(perm)] == table).all()}
     hold(survive == keep == {(0, 1, 2, 3), (2, 1, 0, 3)}, f"{survive} survive")
-    return {"permutations that survive": f"{len(survive)} of 24", "numbers": fmt(197 * 768)}
+    rows = [(side // 16) ** 2 + 1 for side in (224, 384)]
+    return {
+        "permutations that survive": f"{len(survive)} of 24",
+        "numbers": fmt(rows[0] * 768),
+        "rows at 224 and 384 px": fmt(rows),
+    }
 
 
 def _offsets() -> Evidence:
@@ -95,42 +99,26 @@ def _invisible() -> Evidence:
     return {"numbers that count, windows 1 to 4": fmt(seen), "window 7": fmt(13**2 - 1)}
 
 
-def _distances(side: int, torus: bool) -> np.ndarray:
-    """Squared Euclidean distances of a square grid, flat or wrapped."""
-    axis = abs(np.subtract.outer(np.arange(side), np.arange(side)))
-    axis = np.minimum(axis, side - axis) if torus else axis
-    squares = axis**2
-    return np.asarray(
-        np.kron(squares, np.ones_like(squares)) + np.kron(np.ones_like(squares), squares)
-    )
-
-
 def _groups() -> Evidence:
-    """Automorphisms by search, grids of 3 to 6 and 14 tokens a side: offsets and distances."""
-    for side in (3, 4, 5, 6, 14):
+    """Automorphisms by search, grids of 1 to 6 and 14 tokens a side; which ones, on a torus."""
+    for side in (1, 2, 3, 4, 5, 6, 14):
         torus = automorphisms(relative_index(side, side, torus=True))
         grid = np.arange(side**2).reshape(side, side)
         rolls = {
             tuple(np.roll(grid, step, (0, 1)).ravel().tolist())
             for step in product(range(side), repeat=2)
         }
-        hold(torus.order == side**2, f"torus of side {side}: {torus.order}")
+        hold(torus.order == side**2, f"torus of side {side}: {torus}")
         hold(set(torus.generators) <= rolls, "all of them are translations")
-        orders = [
-            automorphisms(matrix).order
-            for matrix in (
-                relative_index(side, side),
-                _distances(side, torus=True),
-                _distances(side, torus=False),
-            )
-        ]
-        hold(orders == [1, 8 * side**2, 8], f"side {side}: {orders}")
-    return {
-        "offsets, torus of 14 x 14": fmt(14**2),
-        "offsets, grid": fmt(1),
-        "distances, torus": fmt(8 * 14**2),
-        "distances, grid": fmt(8),
-    }
+        flat = automorphisms(relative_index(side, side)).order
+        hold(flat == 1, f"grid of side {side}: {flat}")
+    index = relative_index(3, 3, torus=True)
+    perms = np.array(list(permutations(8)))  # those that keep the last token, as the diagonal does
+    perms = np.column_stack([perms, np.full(len(perms), 8)])
+    for i, j in np.ndindex(9, 9):
+        perms = perms[index[perms[:, i], perms[:, j]] == index[i, j]]
+    hold(len(perms) == 1, "only the identity fixes a token")
+    return {"offsets, torus of 14 x 14": fmt(14**2), "offsets, grid": fmt(1)}
 
 
 def _translations() -> Evidence:
@@ -228,11 +216,11 @@ def _alignment() -> Evidence:
     half, whole = (token_change(pixels, PATCH, shift) for shift in (PATCH // 2, PATCH))
     hold(half[0] == half[1] > 0.1, f"half a patch: {half}")
     hold(whole[0] > half[0] and whole[1] == 0, f"a whole patch: {whole}")
-    cut = sum(phase // PATCH != (phase + 7) // PATCH for phase in range(PATCH))
+    cut = sum(patches_met(8, PATCH, phase) > 1 for phase in range(PATCH))
     hold(cut == 7, f"{cut} phases cut the object")
     return {
-        "half a patch": fmt(half[1], 3),
-        "a whole patch, slot by slot": fmt(whole[0], 3),
+        "half a patch": fmt(float(half[1]), 3),
+        "a whole patch, slot by slot": fmt(float(whole[0]), 3),
         "a whole patch, moved back": fmt(whole[1]),
         "alignments that cut an object of 8 px": f"{cut} of {PATCH}",
     }

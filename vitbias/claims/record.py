@@ -38,7 +38,7 @@ SOURCES = {"R": "review", "B": "overview", "L": "essay"}
 class Claim:
     """One statement of the book.
 
-    id : as in the ledger of the sources (R review, RE its executable record, T theorem)
+    id : as in the ledger of the sources (R review, RE its executable record, T theorem); V is the book's own
     statement : one sentence without symbols
     tier : a key of ``TIERS``
     place : where in the pipeline the bias sits

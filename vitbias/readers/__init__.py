@@ -1,4 +1,5 @@
-"""Where a description comes from: readers make an ``Architecture`` and know nothing of what is asked of it.
+"""Where a description or weights come from: readers know nothing of what is asked of them.
 
-catalogue    published configurations, by name
+catalogue     published configurations, by name
+timm_weights  weights under timm's and transformers' names, as those of the NumPy transformer
 """
