@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.architecture import Architecture, Stage
-from vitbias.errors import GeometryError, UnknownNameError, ValuesError
+from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
 from vitbias.hierarchy import (
     fields,
     global_block,
     merge_patches,
-    merging_mask,
     merging_collision,
+    merging_mask,
     merging_nullity,
     stage_table,
 )

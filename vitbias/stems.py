@@ -77,13 +77,8 @@ def stem_nullity(
     used = minimum(as_size("kernel", kernel), stride) ** 2 * channels
     if isinstance(padding, str):
         require_choice("padding", padding, PADDINGS)
-    elif not is_symbolic(padding := as_size("padding", padding, minimum=0), kernel, stride):
-        # (H + 2p - k) // S + 1 = H/S, whatever H
-        if padding + stride > kernel or not 0 <= 2 * padding - kernel + stride < stride:
-            expected = "padding + stride <= kernel and one token for each stride"
-            sizes = [describe(size) for size in (padding, kernel, stride)]
-            got = Literal("{} at kernel {}, stride {}".format(*sizes))
-            raise GeometryError("padding", expected=expected, got=got)
+    else:
+        _require_covered(as_size("padding", padding, minimum=0), kernel, stride)
     return rows * columns * (values - minimum(as_size("embed", embed), used))
 
 
@@ -112,13 +107,14 @@ def stem_matrix(
     if isinstance(padding, str):
         require_choice("padding", padding, PADDINGS)
         before = 0
-        grid = _grid(*sides, stride)
+        grid = _grid(sides[0], sides[1], stride)
     else:
         before = require_size("padding", padding, minimum=0)
         if kernel > min(sides) + 2 * before:
             expected = f"at most {describe(min(sides) + 2 * before)}, the padded side"
             raise GeometryError("kernel", expected=expected, got=kernel)
-        grid = tuple((side + 2 * before - kernel) // stride + 1 for side in sides)
+        rows, columns = ((side + 2 * before - kernel) // stride + 1 for side in sides)
+        grid = (rows, columns)
     shape = (*grid, embed, *sides, channels)
     _require_few("matrix", *shape)
     matrix = np.zeros(shape, dtype=weight.dtype)
@@ -231,6 +227,17 @@ def stem_rank(weight: Any, height: int, width: int, stride: int) -> RankReport:
             break
     certificate = "modular" if rank == most else "three primes"
     return RankReport(rank, raw - rank, certificate, rank, most, primes=len(seen))
+
+
+def _require_covered(padding: Any, kernel: Any, stride: Any) -> None:
+    if is_symbolic(padding, kernel, stride):
+        return
+    # the second: (H + 2p - k) // S + 1 = H/S, whatever H
+    if padding + stride > kernel or not 0 <= 2 * padding - kernel + stride < stride:
+        expected = "padding + stride <= kernel and one token for each stride"
+        sizes = [describe(size) for size in (padding, kernel, stride)]
+        got = Literal("{} at kernel {}, stride {}".format(*sizes))
+        raise GeometryError("padding", expected=expected, got=got)
 
 
 def _weight(weight: Any) -> Array:
