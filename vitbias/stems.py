@@ -218,13 +218,13 @@ def stem_rank(weight: Any, height: int, width: int, stride: int) -> RankReport:
     most = raw - stem_nullity(height, width, stride, channels, kernel, embed)
     order = lcm(rows, columns)
     seen: list[int] = []
-    for prime in _primes(order):
+    primes = _primes(order)
+    while not seen or (rank != most and seen.count(rank) < 3):
+        prime = next(primes)
         symbols = _symbols(cells, rows, columns, prime, _roots(prime, order), chosen)
         ranks = [nmod_mat(embed, values, s.ravel().tolist(), prime).rank() for s in symbols]
         seen.append(int(np.dot(ranks, counts)))
         rank = max(seen)
-        if rank == most or seen.count(rank) == 3:
-            break
     certificate = "modular" if rank == most else "three primes"
     return RankReport(rank, raw - rank, certificate, rank, most, primes=len(seen))
 
@@ -301,12 +301,12 @@ def _roots(prime: int, order: int) -> Array:
     if prime >= 2**31 or not fmpz(prime).is_prime() or (prime - 1) % order:
         expected = f"a prime below 2**31 that is 1 modulo {order}"
         raise GeometryError("prime", expected=expected, got=prime)
-    for base in range(1, prime):
+    base, powers = 0, list[int]()
+    while len(powers) != order:
+        base += 1
         root, powers = pow(base, (prime - 1) // order, prime), [1]
         while (following := powers[-1] * root % prime) != 1:
             powers.append(following)
-        if len(powers) == order:
-            break
     return np.array(powers, dtype=np.int64)
 
 
