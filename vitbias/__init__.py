@@ -56,8 +56,8 @@ from importlib import import_module
 __version__ = "0.3.0"
 
 __all__ = [
-    "alphabets",
     "alignment",
+    "alphabets",
     "architecture",
     "arrays",
     "attention",

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_fractions, require_in_range, require_integers
+from vitbias.arrays import Array, require_in_range, require_integers
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -132,12 +132,12 @@ def rounding_drift(weight: Any, twins: RationalTwins) -> RoundingDrift:
     ShapeError, ValuesError
     """
     twins = require_instance("twins", twins, RationalTwins)
-    exact = require_fractions("weight", weight, f"width {twins.first.shape[1]}", floats=True)
-    rows = integer_rows(exact)
-    scales = [
-        next((Fraction(int(r)) / e for r, e in zip(row, old, strict=True) if r), Fraction(1))
-        for row, old in zip(rows, exact, strict=True)
-    ]
+    rows = integer_rows(weight)
+    raw = twins.first.shape[1]
+    if rows.shape[1] != raw:
+        got = Literal(f"shape {rows.shape}")
+        raise ShapeError("weight", expected=f"axes (width, {raw})", got=got)
+    scales = [_scale(*pair) for pair in zip(rows, np.array(weight, dtype=object), strict=True)]
     rounded = (2 * twins.second + twins.denominator) // (2 * twins.denominator)
     change = abs(integer_product(rounded - twins.first, rows.T))
     tokens = abs(integer_product(twins.first, rows.T))
@@ -146,6 +146,14 @@ def rounding_drift(weight: Any, twins: RationalTwins) -> RoundingDrift:
         for part in (change, tokens)
     )
     return RoundingDrift(rounded, largest, token, int((change != 0).sum()), change.size)
+
+
+def _scale(row: Array, given: Array) -> Fraction:
+    """By how much ``integer_rows`` has multiplied a row; 1 for a row of zeros."""
+    for entry, old in zip(row, given, strict=True):
+        if entry:
+            return Fraction(int(entry)) / Fraction(old)
+    return Fraction(1)
 
 
 def _unit_rows(rows: Array) -> Array:
