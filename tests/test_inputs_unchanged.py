@@ -300,6 +300,22 @@ CALLS = {
     gauge.identifiable: dict(rows=5, columns=3, rank=2),
     gauge.product_jacobian: dict(left=WHOLE, right=WHOLE),
     gauge.redundant_params: dict(width=6, heads=3, depth=2),
+    stems.frequency_classes: dict(rows=2, columns=3),
+    stems.stem_matrix: dict(
+        weight=np.arange(8).reshape(2, 2, 2, 1), height=4, width=6, stride=2, padding="circular"
+    ),
+    stems.stem_nullity: dict(
+        height=4, width=6, stride=2, channels=3, kernel=2, embed=5, padding="circular"
+    ),
+    stems.stem_rank: dict(weight=np.arange(8).reshape(2, 2, 2, 1), height=4, width=6, stride=2),
+    stems.stem_symbols: dict(
+        weight=np.arange(8).reshape(2, 2, 2, 1),
+        height=4,
+        width=6,
+        stride=2,
+        prime=7,
+        frequencies=np.array([[1, 2], [0, 1]]),
+    ),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
     symmetry.generated: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
@@ -308,6 +324,13 @@ CALLS = {
     symmetry.permutations: dict(points=3),
     symmetry.permute: dict(tokens=WHOLE, perm=np.arange(5)[::-1]),
     symmetry.require_permutation: dict(perm=np.array([1, 0, 2]), points=3),
+    variance.integer_covariance: dict(samples=WHOLE),
+    variance.linear_residual: dict(
+        covariance=WHOLE.T @ WHOLE, projection=WHOLE[:2], direction=WHOLE[3]
+    ),
+    variance.pca_bound: dict(covariance=WHOLE.T @ WHOLE, width=2),
+    variance.pca_curve: dict(covariance=REAL.T @ REAL),
+    variance.retained_variance: dict(covariance=REAL.T @ REAL, projection=REAL[:2]),
     vit.forward: dict(pictures=RNG.normal(size=(4, 4, 3)), weights=WEIGHTS, model=SMALL),
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),
