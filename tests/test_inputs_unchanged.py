@@ -13,8 +13,8 @@ import pytest
 import sympy
 
 from vitbias import (
-    alphabets,
     alignment,
+    alphabets,
     architecture,
     arrays,
     attention,
@@ -50,14 +50,10 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(alphabets, twins),
-    *(alignment, rotary),
-    *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
-    *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
-    *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
-    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
-    *(orbits, patches, patterns, positions, rank, reach, resizing, stems, symmetry),
-    *(variance, vit, windows),
+    *(alignment, alphabets, architecture, arrays, attention, augmentation, automorphisms, budgets),
+    *(counts, distillation, errors, exact_attention, formatting, formula, gauge, hierarchy),
+    *(interface, lattice, learning, orbits, patches, patterns, positions, rank, reach, resizing),
+    *(rotary, stems, symmetry, twins, variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
