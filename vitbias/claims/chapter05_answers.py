@@ -37,7 +37,7 @@ ANSWERS = (
         verdict="interpretation",
         finding="A question about data, rightly put. What would count as an answer is fixed here: it is given"
         " for a direction, not for a number of directions.",
-        settled_by=("R5.5",),
+        settled_by=("R5.5", "T5"),
     ),
     _answer(
         id="X26",
