@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.architecture import Architecture, Stage
-from vitbias.errors import GeometryError, UnknownNameError, ValuesError
+from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
 from vitbias.hierarchy import (
     fields,
     global_block,
     merge_patches,
+    merging_collision,
     merging_mask,
     merging_nullity,
     stage_table,
@@ -175,3 +176,57 @@ def test_refused():
         fields(swin(14, 7, (1025,), patch=1))
     with pytest.raises(GeometryError, match="tokens: expected at most 16,777,216 entries"):
         merging_mask(2**10, 2**10)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 7])
+def test_merged_tokens_that_a_layer_norm_and_the_map_cannot_tell_apart(rng, channels):
+    weight = rng.integers(-9, 10, (2 * channels, 4 * channels))
+    gain, shift = rng.integers(1, 9, 4 * channels), rng.normal(size=4 * channels)
+    merged = rng.integers(-9, 10, 4 * channels)
+    pair = merging_collision(weight, gain, merged)
+    one, two = pair.first, pair.second
+    assert one.tolist() == merged.tolist() and (one != two).any()
+    assert one.sum() == two.sum() and one @ one == two @ two
+    for x in (one, two):
+        assert (weight * gain @ (x - x.sum() / len(x)) == pair.token).all()
+    for epsilon in (1e-5, 3.0):
+        outputs = []
+        for x in (one.astype(float), two.astype(float)):
+            normal = (x - x.mean()) / np.sqrt(x.var() + epsilon)
+            outputs.append(weight @ (gain * normal + shift))
+        assert np.abs(outputs[0] - outputs[1]).max() < 1e-9
+    # the plain collision of the linear map moves the token, for it changes the length
+    plain = (2 * one - two).astype(float)
+    normal = (plain - plain.mean()) / np.sqrt(plain.var() + 3.0)
+    assert np.abs(weight @ (gain * normal + shift) - outputs[0]).max() > 1e-3
+
+
+def test_the_first_null_vector_can_be_blind_to_the_token():
+    """Of the null space of (1 1 1 1) alone, the first vector is orthogonal to this token."""
+    weight = [[0, 0, 0, 0]]
+    pair = merging_collision(weight, [1] * 4, [1, 1, 5, -7])
+    assert (
+        pair.first != pair.second
+    ).any() and pair.first @ pair.first == pair.second @ pair.second
+
+
+def test_float_weights_count_as_the_fractions_that_they_are(rng):
+    weight = rng.normal(size=(3, 5)).astype(np.float32)
+    pair = merging_collision(weight, rng.normal(size=5), rng.normal(size=5))
+    assert pair.first @ pair.first == pair.second @ pair.second
+
+
+@pytest.mark.parametrize(
+    ("weight", "scale", "merged", "error", "field"),
+    [
+        ([[1, 2]], [1, 1], [1, 2], GeometryError, "weight"),
+        ([[1, 2, 3]], [1, 1], [1, 2, 3], ShapeError, "scale"),
+        ([[1, 2, 3]], [1, 1, 1], [1, 2], ShapeError, "merged"),
+        ([[1, 2, 3]], [1, 1, 1], [5, 5, 5], ValuesError, "merged"),
+        ([1, 2, 3], [1, 1, 1], [5, 5, 5], ShapeError, "weight"),
+        ([[1, 2, 3]], [1, 1, float("nan")], [5, 5, 5], ValuesError, "scale"),
+    ],
+)
+def test_merging_collisions_that_cannot_be_made(weight, scale, merged, error, field):
+    with pytest.raises(error, match=f"^{field}"):
+        merging_collision(weight, scale, merged)

@@ -14,6 +14,7 @@ import sympy
 
 from vitbias import (
     alignment,
+    alphabets,
     architecture,
     arrays,
     attention,
@@ -41,6 +42,7 @@ from vitbias import (
     rotary,
     stems,
     symmetry,
+    twins,
     variance,
     vit,
     windows,
@@ -48,13 +50,10 @@ from vitbias import (
 from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
-    *(alignment, rotary),
-    *(architecture, arrays, attention, augmentation, automorphisms, budgets, counts, distillation),
-    *(errors, exact_attention, formatting, formula, gauge, hierarchy, interface, lattice, learning),
-    *(orbits, patches, patterns, positions, rank, reach, resizing, symmetry, vit, windows),
-    *(errors, exact_attention, formatting, formula, hierarchy, interface, lattice, learning),
-    *(orbits, patches, patterns, positions, rank, reach, resizing, stems, symmetry),
-    *(variance, vit, windows),
+    *(alignment, alphabets, architecture, arrays, attention, augmentation, automorphisms, budgets),
+    *(counts, distillation, errors, exact_attention, formatting, formula, gauge, hierarchy),
+    *(interface, lattice, learning, orbits, patches, patterns, positions, rank, reach, resizing),
+    *(rotary, stems, symmetry, twins, variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -72,6 +71,11 @@ PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
+    alphabets.entropy_bound: dict(squared_lengths=np.array([14, 9]), raw=3, pixel_values=4),
+    alphabets.exact_digits: dict(name="fp32"),
+    alphabets.float_values: dict(bits=16, mantissa=7),
+    alphabets.pigeonhole: dict(raw=5, width=2, values=97, pixel_values=7),
+    alphabets.siegel_bound: dict(raw=5, width=2, largest=3),
     alignment.box_law: dict(height=8, width=6, patch=4),
     alignment.change: dict(before=REAL, after=WHOLE, unit=REAL),
     alignment.contained_share: dict(length=3, patch=4, side=8),
@@ -217,6 +221,9 @@ CALLS = {
     rank.exact_rank: dict(weight=REAL),
     rank.rank_from_sizes: dict(width=3, raw=5),
     rank.integer_rows: dict(weight=REAL),
+    interface.fold_normalisation: dict(
+        weight=REAL[:2], bias=REAL[0, :2], mean=REAL[1], std=REAL[2] ** 2 + 1
+    ),
     interface.min_nullity: dict(raw=5, width=3),
     interface.null_vector: dict(weight=ROW),
     interface.null_vectors: dict(weight=WHOLE.astype(object)),
@@ -229,6 +236,7 @@ CALLS = {
         high=255,
         steps=3,
     ),
+    lattice.integer_product: dict(left=WHOLE, right=WHOLE.T.astype(object)),
     lattice.kernel_lattice: dict(weight=ROW.astype(object)),
     learning.constrained_least_squares: dict(inputs=WHOLE, targets=WHOLE, basis=TURNS),
     learning.from_teacher: dict(inputs=WHOLE, teacher=REAL),
@@ -300,6 +308,22 @@ CALLS = {
     gauge.identifiable: dict(rows=5, columns=3, rank=2),
     gauge.product_jacobian: dict(left=WHOLE, right=WHOLE),
     gauge.redundant_params: dict(width=6, heads=3, depth=2),
+    stems.frequency_classes: dict(rows=2, columns=3),
+    stems.stem_matrix: dict(
+        weight=np.arange(8).reshape(2, 2, 2, 1), height=4, width=6, stride=2, padding="circular"
+    ),
+    stems.stem_nullity: dict(
+        height=4, width=6, stride=2, channels=3, kernel=2, embed=5, padding="circular"
+    ),
+    stems.stem_rank: dict(weight=np.arange(8).reshape(2, 2, 2, 1), height=4, width=6, stride=2),
+    stems.stem_symbols: dict(
+        weight=np.arange(8).reshape(2, 2, 2, 1),
+        height=4,
+        width=6,
+        stride=2,
+        prime=7,
+        frequencies=np.array([[1, 2], [0, 1]]),
+    ),
     symmetry.compose: dict(first=np.array([1, 0, 2]), second=np.array([1, 2, 0])),
     symmetry.equivariance_defect: dict(tokens=WHOLE, perm=np.arange(5)[::-1], function=lambda x: x),
     symmetry.generated: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3),
@@ -308,6 +332,24 @@ CALLS = {
     symmetry.permutations: dict(points=3),
     symmetry.permute: dict(tokens=WHOLE, perm=np.arange(5)[::-1]),
     symmetry.require_permutation: dict(perm=np.array([1, 0, 2]), points=3),
+    twins.rational_twins: dict(
+        weight=REAL[:2],
+        patches=WHOLE + 3,
+        targets=WHOLE[::-1] + 3,
+        directions=2,
+        low=0,
+        high=6,
+    ),
+    twins.rounding_drift: dict(
+        weight=REAL[:2], twins=twins.RationalTwins(WHOLE, WHOLE.astype(object) * 2, 2, REAL[:, 0])
+    ),
+    variance.integer_covariance: dict(samples=WHOLE),
+    variance.linear_residual: dict(
+        covariance=WHOLE.T @ WHOLE, projection=WHOLE[:2], direction=WHOLE[3]
+    ),
+    variance.pca_bound: dict(covariance=WHOLE.T @ WHOLE, width=2),
+    variance.pca_curve: dict(covariance=REAL.T @ REAL),
+    variance.retained_variance: dict(covariance=REAL.T @ REAL, projection=REAL[:2]),
     vit.forward: dict(pictures=RNG.normal(size=(4, 4, 3)), weights=WEIGHTS, model=SMALL),
     vit.gelu: dict(values=REAL),
     vit.initial_weights: dict(rng=RNG, scale=0.5, model=SMALL),

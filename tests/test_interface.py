@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.errors import GeometryError, ShapeError, ValuesError
-from vitbias.interface import collision, min_nullity, null_vector, null_vectors
+from vitbias.interface import collision, fold_normalisation, min_nullity, null_vector, null_vectors
 from vitbias.rank import (
     LARGEST_PRIME,
     certified_rank,
@@ -277,3 +277,76 @@ def test_collision_refuses(weight, patch, limits, kind, message):
 def test_matrices_that_are_none(function, weight, kind):
     with pytest.raises(kind, match=r"^weight: expected "):
         function(weight)
+
+
+MEAN = [Fraction(m, 1000) for m in (485, 456, 406)]
+STD = [Fraction(s, 1000) for s in (229, 224, 225)]
+
+
+def test_folding_is_exact_for_every_pixel_of_a_patch(rng):
+    """Entry by entry in fractions, with the channel of each place written out."""
+    weight, bias = rng.integers(-9, 10, (5, 12)), rng.integers(-9, 10, 5)
+    folded, shifted = fold_normalisation(weight, bias, MEAN, STD)
+    assert all(type(entry) is Fraction for entry in (*folded.flat, *shifted))
+    for patch in rng.integers(0, 256, (7, 12)).tolist():
+        normal = [(Fraction(x, 255) - MEAN[k % 3]) / STD[k % 3] for k, x in enumerate(patch)]
+        for row, b, new, c in zip(weight.tolist(), bias.tolist(), folded, shifted, strict=True):
+            first = sum(w * x for w, x in zip(row, normal, strict=True)) + b
+            assert sum(w * x for w, x in zip(new, patch, strict=True)) + c == first
+
+
+def test_folding_in_two_symbols():
+    e, b, m, x = sympy.symbols("e b m x")
+    s = sympy.Symbol("s", positive=True)
+    assert sympy.expand(e * (x / 255 - m) / s + b - (e / (255 * s) * x + b - e * m / s)) == 0
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_floats_fold_as_dyadic_rationals(rng, kind):
+    weight, bias = rng.normal(size=(3, 6)).astype(kind), rng.normal(size=3).astype(kind)
+    folded, shifted = fold_normalisation(weight, bias, [0.5, 0.25, 0.125], [0.5, 1.0, 2.0])
+    for k in range(6):
+        spread = (Fraction(1, 2), 1, 2)[k % 3]
+        assert [entry * 255 * spread for entry in folded[:, k]] == [
+            Fraction(w) for w in weight[:, k].tolist()
+        ]
+    picture = rng.integers(0, 256, 6)
+    normal = (picture / 255 - np.tile([0.5, 0.25, 0.125], 2)) / np.tile([0.5, 1, 2], 2)
+    assert np.allclose(
+        (folded @ picture + shifted).astype(float), weight @ normal + bias, atol=1e-6
+    )
+
+
+def test_one_channel_and_no_normalisation():
+    folded, shifted = fold_normalisation([[255, 510]], [7], [0], [1])
+    assert (folded.tolist(), shifted.tolist()) == ([[1, 2]], [7])
+
+
+def test_folding_keeps_the_null_space_up_to_the_spread(rng):
+    """E' v = 0 exactly when E (v/std) = 0."""
+    weight = rng.integers(-9, 10, (3, 6))
+    folded, _ = fold_normalisation(weight, [0, 0, 0], MEAN, STD)
+    vectors = null_vectors(folded)
+    assert len(vectors) == 3
+    for vector in vectors:
+        assert not (weight @ np.array([v / s for v, s in zip(vector, STD * 2, strict=True)])).any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"weight": [1, 2]}, ShapeError, "weight: expected axes (width, raw), got shape (2,)"),
+        ({"bias": [1, 2]}, ShapeError, "bias: expected axes (1), got shape (2,)"),
+        ({"mean": 0.5}, ShapeError, "mean: expected axes (channels), got shape ()"),
+        ({"std": [1]}, ShapeError, "std: expected axes (2), got shape (1,)"),
+        ({"std": [1, 0]}, ValuesError, "std: expected numbers > 0, got "),
+        ({"std": [1, -1.0]}, ValuesError, "std: expected numbers > 0, got "),
+        ({"mean": [1, float("inf")]}, ValuesError, "mean: expected finite numbers, got inf"),
+        ({"mean": [1] * 3, "std": [1] * 3}, GeometryError, "raw: expected a multiple of 3, got 4"),
+    ],
+)
+def test_folding_refuses(changes, kind, message):
+    arguments = {"weight": [[1, 2, 3, 4]], "bias": [1], "mean": [0, 1], "std": [1, 2]} | changes
+    with pytest.raises(kind) as caught:
+        fold_normalisation(**arguments)
+    assert str(caught.value).startswith(message)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vitbias import lattice
 from vitbias.errors import GeometryError, ShapeError, ValuesError
 from vitbias.interface import null_vectors
-from vitbias.lattice import collide, kernel_lattice
+from vitbias.lattice import collide, integer_product, kernel_lattice
 from vitbias.rank import exact_rank
 
 WEIGHTS = [
@@ -321,3 +321,38 @@ def test_the_photographic_case_in_small(rng):
     assert (found.reached > 0.5).all()
     distance = abs(found.second - targets).mean()
     assert distance < abs(patches - targets).mean() / 2
+
+
+@pytest.mark.parametrize("size", [9, 2**20, 2**26, 2**27, 2**80])
+def test_integer_products_at_any_size(rng, size):
+    left = [[int(x) * size + 1 for x in row] for row in rng.integers(-9, 10, (3, 5))]
+    right = [[int(x) * size - 1 for x in row] for row in rng.integers(-9, 10, (5, 2))]
+    found = integer_product(left, right)
+    expected = [[dot(row, column) for column in zip(*right, strict=True)] for row in left]
+    assert found.tolist() == expected
+    assert all(type(entry) is int for entry in found.flat)
+
+
+@pytest.mark.parametrize("flint", [False, True])
+def test_products_just_below_2_to_53_stay_in_floats(monkeypatch, flint):
+    """2^53 - 1 passes through float64, 2^53 + 1 would not."""
+    monkeypatch.setattr(lattice, "flint_matrix", None)
+    if flint:
+        with pytest.raises(TypeError):
+            integer_product([[2**53 + 1]], [[1]])
+    else:
+        assert integer_product([[2**53 - 1]], [[1]]).tolist() == [[2**53 - 1]]
+
+
+def test_nothing_times_a_number_beyond_floats():
+    assert integer_product([[0]], [[10**400]]).tolist() == [[0]]
+    assert integer_product([[10**400]], [[0]]).tolist() == [[0]]
+
+
+def test_integer_product_refuses():
+    with pytest.raises(
+        ShapeError, match=r"^right: expected axes \(2, columns\), got shape \(1, 2\)"
+    ):
+        integer_product([[1, 2]], [[1, 2]])
+    with pytest.raises(ValuesError, match=r"^left: expected integers"):
+        integer_product([[1.0]], [[1]])

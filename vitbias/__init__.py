@@ -14,6 +14,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     rank             the rank of a matrix, with the evidence for it
     interface        null space and collisions of the patch projection
     lattice          integer null vectors, and pictures that collide in 8 bits
+    twins            pictures in a box with exactly equal tokens, in rationals
+    alphabets        when pictures of 8 bits must collide, by counting
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
@@ -55,6 +57,7 @@ __version__ = "0.3.0"
 
 __all__ = [
     "alignment",
+    "alphabets",
     "architecture",
     "arrays",
     "attention",
@@ -88,6 +91,7 @@ __all__ = [
     "rotary",
     "stems",
     "symmetry",
+    "twins",
     "variance",
     "vit",
     "windows",

@@ -15,12 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, require_in_range, require_integers
-from vitbias.errors import GeometryError, Literal
-from vitbias.formula import Size, as_size, maximum
+from vitbias.arrays import Array, require_fractions, require_in_range, require_integers
+from vitbias.errors import GeometryError, Literal, ValuesError
+from vitbias.formula import Size, as_size, exact_quotient, maximum
 from vitbias.rank import LARGEST_PRIME, flint_matrix, integer_rows, pivots_modulo, primes_below
 
-__all__ = ["Collision", "collision", "min_nullity", "null_vector", "null_vectors"]
+__all__ = [
+    "Collision",
+    "collision",
+    "fold_normalisation",
+    "min_nullity",
+    "null_vector",
+    "null_vectors",
+]
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,33 @@ def collision(weight: Any, patch: Any, *, low: int = 0, high: int = 255) -> Coll
     raise GeometryError(
         "weight", expected=f"a null vector that stays in {low} to {high} around the patch", got=got
     )
+
+
+def fold_normalisation(weight: Any, bias: Any, mean: Any, std: Any) -> tuple[Array, Array]:
+    """(E', b') with E((x/255 - mean)/std) + b = E' x + b' for raw pixels x in 0…255; exact fractions.
+
+    E' = E/(255·std), b' = b - E (mean/std), mean and std repeated for each pixel, since channels run fastest.
+    Floats count as the dyadic rationals that they are; write ``Fraction("0.485")`` for the decimal.
+
+    Parameters
+    ----------
+    weight : (d, D); bias : (d,); mean, std : (C,) with C a divisor of D and std > 0
+
+    Raises
+    ------
+    GeometryError : C does not divide D
+    ShapeError, ValuesError
+    """
+    weight = require_fractions("weight", weight, "width raw", floats=True)
+    width, raw = weight.shape
+    bias = require_fractions("bias", bias, str(width), floats=True)
+    mean = require_fractions("mean", mean, "channels", floats=True)
+    std = require_fractions("std", std, str(len(mean)), floats=True)
+    if min(std) <= 0:
+        raise ValuesError("std", expected="numbers > 0", got=min(std))
+    pixels = exact_quotient("raw", raw, len(mean))
+    shift = np.tile(mean / std, pixels)
+    return weight / np.tile(255 * std, pixels), bias - weight @ shift
 
 
 def _primitive(vector: list[int]) -> list[int]:

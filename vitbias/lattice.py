@@ -18,11 +18,14 @@ import numpy as np
 
 from vitbias.arrays import Array, require_in_range, require_integers
 from vitbias.errors import GeometryError, Literal, ShapeError, ValuesError, require_size
-from vitbias.rank import exact_rank
+from vitbias.rank import exact_rank, flint_matrix
 
-__all__ = ["PatchCollisions", "collide", "kernel_lattice"]
+__all__ = ["PatchCollisions", "collide", "integer_product", "kernel_lattice"]
 
-FIRST_SCALE_BITS = 40
+FIRST_SCALE_BITS = 24
+# Lovász and size-reduction constants of a quick first pass; the second takes FLINT's defaults, 0.99 and 0.51
+DELTA, ETA = 0.75, 0.6
+EXACT_FLOATS = 2**53
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,11 @@ def kernel_lattice(weight: Any) -> Array:
     while True:
         scaled = weight.T * 2**bits
         rows = np.concatenate([scaled, np.eye(raw, dtype=int).astype(object)], axis=1)
-        reduced = fmpz_mat(rows.tolist()).lll().tolist()
+        reduced = fmpz_mat(rows.tolist()).lll(False, DELTA, ETA).tolist()
         basis = [[int(x) for x in row[width:]] for row in reduced if not any(row[:width])]
         if len(basis) == nullity:
-            return np.array(basis, dtype=object)
+            short = fmpz_mat(basis).lll().tolist()
+            return np.array([[int(x) for x in row] for row in short], dtype=object)
         bits *= 2  # the scale was too small to push every head to 0
 
 
@@ -109,13 +113,32 @@ def collide(
     for step in range(steps, 0, -1):
         share = step / steps
         wish = share * (goal[open_rows] - first[open_rows]).astype(float)
-        moved = first[open_rows] + _nearest_plane(basis, wish) @ basis
+        moved = first[open_rows] + integer_product(_nearest_plane(basis, wish), basis)
         fits = ((moved >= low) & (moved <= high)).all(axis=1)
         second[open_rows[fits]], reached[open_rows[fits]] = moved[fits], share
         open_rows = open_rows[~fits]
         if not len(open_rows):
             break
-    return PatchCollisions(first, second, first @ weight.T, reached)
+    return PatchCollisions(first, second, integer_product(first, weight.T), reached)
+
+
+def integer_product(left: Any, right: Any) -> Array:
+    """left · right, (m, n) times (n, k), as Python integers; exact at any size.
+
+    In float64 where every partial sum stays below 2^53, so that no rounding can happen; else in FLINT.
+
+    Raises
+    ------
+    ShapeError, ValuesError
+    """
+    left = require_integers("left", left, "rows inner")
+    right = require_integers("right", right, f"{left.shape[1]} columns")
+    # at least 1: a zero on one side does not make the other fit into a float
+    bound = max(1, int(abs(left).max())) * max(1, int(abs(right).max())) * left.shape[1]
+    if bound < EXACT_FLOATS:
+        return np.asarray((left.astype(float) @ right.astype(float)).astype(int).astype(object))
+    entries = (flint_matrix(left) * flint_matrix(right)).tolist()
+    return np.array([[int(entry) for entry in row] for row in entries], dtype=object)
 
 
 def _nearest_plane(basis: Array, wishes: Array) -> Array:

@@ -25,8 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, as_array, require_alike
-from vitbias.errors import GeometryError, Literal, ShapeError, describe, require_choice, require_size
+from vitbias.arrays import Array, as_array, require_alike, require_integers
+from vitbias.errors import (
+    GeometryError,
+    Literal,
+    ShapeError,
+    describe,
+    require_choice,
+    require_size,
+)
 from vitbias.formula import Size, as_size, exact_quotient, is_symbolic, minimum
 from vitbias.rank import RankReport, integer_rows
 
@@ -51,7 +58,7 @@ def stem_nullity(
     """(HW/S²)(S²C - min(d, min(k, S)²C)), the nullity for almost all weights; none has a smaller one.
 
     With zeros around the picture the same value holds where p + S <= k and the grid is H/S x W/S; other
-    paddings are refused.
+    paddings are refused. With symbols among k, S and p this stays a hypothesis of the derivation.
 
     >>> stem_nullity(224, 224, 16, 3, 16, 192), stem_nullity(224, 224, 8, 3, 16, 192)
     (112896, 0)
@@ -70,12 +77,8 @@ def stem_nullity(
     used = minimum(as_size("kernel", kernel), stride) ** 2 * channels
     if isinstance(padding, str):
         require_choice("padding", padding, PADDINGS)
-    elif not is_symbolic(padding := as_size("padding", padding, minimum=0), kernel, stride):
-        # (H + 2p - k) // S + 1 = H/S, whatever H
-        if padding + stride > kernel or not 0 <= 2 * padding - kernel + stride < stride:
-            expected = "padding + stride <= kernel and one token for each stride"
-            got = Literal(f"{padding} at kernel {kernel}, stride {stride}")
-            raise GeometryError("padding", expected=expected, got=got)
+    else:
+        _require_covered(as_size("padding", padding, minimum=0), kernel, stride)
     return rows * columns * (values - minimum(as_size("embed", embed), used))
 
 
@@ -104,13 +107,14 @@ def stem_matrix(
     if isinstance(padding, str):
         require_choice("padding", padding, PADDINGS)
         before = 0
-        grid = _grid(*sides, stride)
+        grid = _grid(sides[0], sides[1], stride)
     else:
         before = require_size("padding", padding, minimum=0)
         if kernel > min(sides) + 2 * before:
             expected = f"at most {describe(min(sides) + 2 * before)}, the padded side"
             raise GeometryError("kernel", expected=expected, got=kernel)
-        grid = tuple((side + 2 * before - kernel) // stride + 1 for side in sides)
+        rows, columns = ((side + 2 * before - kernel) // stride + 1 for side in sides)
+        grid = (rows, columns)
     shape = (*grid, embed, *sides, channels)
     _require_few("matrix", *shape)
     matrix = np.zeros(shape, dtype=weight.dtype)
@@ -170,20 +174,18 @@ def stem_symbols(
     ----------
     weight : (d, k, k, C) integers, fractions or floats (taken as dyadic rationals)
     prime : below 2³¹, 1 modulo L
-    frequencies : (count, 2) integers; all, row by row, if None
+    frequencies : (count, 2) integers, modulo the grid; all, row by row, if None
 
     Raises
     ------
     GeometryError : a stride that does not divide the sides; no such prime; more than 2²⁴ entries
     ShapeError, ValuesError
     """
-    rows, columns = _grid(require_size("height", height), require_size("width", width), stride)
+    rows, columns = _grid(height, width, stride)
     cells = _cells(weight, stride)
     if frequencies is None:
         frequencies = np.stack(np.divmod(np.arange(rows * columns), columns), axis=1)
-    chosen = require_alike(("frequencies", frequencies, "count 2"))[0]
-    if any(entry != int(entry) for entry in chosen.ravel()):
-        raise ShapeError("frequencies", expected="pairs of integers", got=Literal("others"))
+    chosen = require_integers("frequencies", frequencies, "count 2") % [rows, columns]
     _require_few("symbols", len(chosen), *cells.shape[2:])
     powers = _roots(prime, lcm(rows, columns))
     return np.stack(list(_symbols(cells, rows, columns, prime, powers, chosen.astype(np.int64))))
@@ -207,7 +209,7 @@ def stem_rank(weight: Any, height: int, width: int, stride: int) -> RankReport:
     """
     from flint import nmod_mat
 
-    rows, columns = _grid(require_size("height", height), require_size("width", width), stride)
+    rows, columns = _grid(height, width, stride)
     cells = _cells(weight, stride)
     embed, values = cells.shape[2:]
     chosen, counts = frequency_classes(rows, columns)
@@ -215,16 +217,26 @@ def stem_rank(weight: Any, height: int, width: int, stride: int) -> RankReport:
     raw = rows * columns * values
     most = raw - stem_nullity(height, width, stride, channels, kernel, embed)
     order = lcm(rows, columns)
-    seen: list[int] = []
-    for prime in _primes(order):
+    rank, seen, primes = -1, list[int](), _primes(order)
+    while rank != most and seen.count(rank) < 3:
+        prime = next(primes)
         symbols = _symbols(cells, rows, columns, prime, _roots(prime, order), chosen)
         ranks = [nmod_mat(embed, values, s.ravel().tolist(), prime).rank() for s in symbols]
         seen.append(int(np.dot(ranks, counts)))
         rank = max(seen)
-        if rank == most or seen.count(rank) == 3:
-            break
     certificate = "modular" if rank == most else "three primes"
     return RankReport(rank, raw - rank, certificate, rank, most, primes=len(seen))
+
+
+def _require_covered(padding: Any, kernel: Any, stride: Any) -> None:
+    if is_symbolic(padding, kernel, stride):
+        return
+    # the second: (H + 2p - k) // S + 1 = H/S, whatever H
+    if padding + stride > kernel or not 0 <= 2 * padding - kernel + stride < stride:
+        expected = "padding + stride <= kernel and one token for each stride"
+        sizes = [describe(size) for size in (padding, kernel, stride)]
+        got = Literal("{} at kernel {}, stride {}".format(*sizes))
+        raise GeometryError("padding", expected=expected, got=got)
 
 
 def _weight(weight: Any) -> Array:
@@ -236,7 +248,12 @@ def _weight(weight: Any) -> Array:
 
 
 def _grid(height: int, width: int, stride: int) -> tuple[int, int]:
-    return exact_quotient("height", height, stride), exact_quotient("width", width, stride)
+    stride = require_size("stride", stride)
+    sides = (("height", height), ("width", width))
+    rows, columns = (exact_quotient(name, require_size(name, side), stride) for name, side in sides)
+    if rows * columns > MOST_TOKENS:
+        raise GeometryError("tokens", expected=f"at most {MOST_TOKENS:,}", got=rows * columns)
+    return rows, columns
 
 
 def _cells(weight: Any, stride: int) -> Array:
@@ -245,6 +262,7 @@ def _cells(weight: Any, stride: int) -> Array:
     flat = as_array("weight", weight).reshape(embed, -1)
     whole = integer_rows(flat).reshape(embed, kernel, kernel, channels)
     count = -(-kernel // stride)
+    _require_few("cells", embed, (count * stride) ** 2, channels)
     padded = np.zeros((embed, count * stride, count * stride, channels), dtype=object)
     padded[:, :kernel, :kernel] = whole
     split = padded.reshape(embed, count, stride, count, stride, channels)
@@ -282,12 +300,12 @@ def _roots(prime: int, order: int) -> Array:
     if prime >= 2**31 or not fmpz(prime).is_prime() or (prime - 1) % order:
         expected = f"a prime below 2**31 that is 1 modulo {order}"
         raise GeometryError("prime", expected=expected, got=prime)
-    for base in range(1, prime):
+    base, powers = 0, list[int]()
+    while len(powers) != order:
+        base += 1
         root, powers = pow(base, (prime - 1) // order, prime), [1]
         while (following := powers[-1] * root % prime) != 1:
             powers.append(following)
-        if len(powers) == order:
-            break
     return np.array(powers, dtype=np.int64)
 
 

@@ -123,7 +123,7 @@ def integer_covariance(samples: Any) -> Array:
 
     Parameters
     ----------
-    samples : (n, D) integers; n·Σx² must stay below 2⁶³ and Σx² below 2⁵³, for each value
+    samples : (n, D) integers x with n·x² below 2⁵³ and (n·x)² below 2⁶²
 
     Raises
     ------
