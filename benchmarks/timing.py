@@ -7,13 +7,13 @@ With ``--json`` the rows come as JSON.
 import gc
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 
 from vitbias.formatting import table
 
-__all__ = ["Row", "best", "report"]
+__all__ = ["Row", "best", "report", "turn_about"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,12 @@ def best(work: Callable[[], object], runs: int = 5) -> float:
         if collecting:
             gc.enable()
     return min(times)
+
+
+def turn_about(works: Mapping[str, Callable[[], object]], rounds: int = 6) -> dict[str, float]:
+    """The shortest run of each [s]; every round runs them all, so that a busy spell meets them all."""
+    times = [{name: best(work, 1) for name, work in works.items()} for _ in range(rounds)]
+    return {name: min(found[name] for found in times) for name in works}
 
 
 def report(title: str, rows: Sequence[Row]) -> None:

@@ -93,3 +93,16 @@ def test_another_first_layer_is_noticed(monkeypatch):
     monkeypatch.setitem(chapter02_sources.BEFORE, "Cordonnier et al. 2020", "attention on pixels")
     with pytest.raises(AssertionError, match="patches came before"):
         verify("V2.4")
+    monkeypatch.setitem(chapter02_sources.LEARNING_RATES, "mean", ("8e-4", "8e-4"))
+    with pytest.raises(AssertionError, match="factor 1"):
+        verify("V2.5")
+
+
+def test_a_kernel_that_reads_another_place_is_noticed(monkeypatch):
+    def turned(weight, height, width, stride):
+        return stem_matrix(weight[:, ::-1], height, width, stride)
+
+    stem_matrix = chapter02_sources.stem_matrix
+    monkeypatch.setattr(chapter02_sources, "stem_matrix", turned)
+    with pytest.raises(AssertionError, match="kernel of 4 px"):
+        verify("V2.3")

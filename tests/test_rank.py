@@ -453,3 +453,14 @@ def test_longer_floats_beyond_float64_are_refused():
     with pytest.raises(ValuesError, match=r"^weight: expected finite numbers, got "):
         numerical_rank(np.full((2, 2), np.longdouble(2) ** 5000))
     assert numerical_rank(np.eye(3, dtype=np.longdouble)).rank == 3
+
+
+def test_switches_are_truth_values_and_progress_a_function():
+    for call, field in (
+        (lambda: certified_rank([[1, 2]], exact="no"), "exact"),
+        (lambda: certified_rank([[1, 2]], exact=np.zeros(2)), "exact"),
+        (lambda: certified_rank([[1, 2]], progress=3), "progress"),
+        (lambda: rank_from_sizes(2, 3, generic="no"), "generic"),
+    ):
+        with pytest.raises(ValuesError, match=rf"^{field}: expected "):
+            call()

@@ -27,7 +27,13 @@ from typing import Any
 import numpy as np
 
 from vitbias.arrays import Array, as_array, require_array, require_fractions
-from vitbias.errors import AmbiguousRankError, Literal, ValuesError, require_size
+from vitbias.errors import (
+    AmbiguousRankError,
+    Literal,
+    ValuesError,
+    require_instance,
+    require_size,
+)
 
 __all__ = [
     "RankReport",
@@ -92,10 +98,11 @@ def rank_from_sizes(width: int, raw: int, *, generic: bool = False) -> RankRepor
     Raises
     ------
     GeometryError : a size that is not an integer >= 1
+    ValuesError : ``generic`` is no truth value
     """
     width, raw = require_size("width", width), require_size("raw", raw)
     most = min(width, raw)
-    certificate = "generic" if generic else "bound"
+    certificate = "generic" if require_instance("generic", generic, bool) else "bound"
     return RankReport(most, raw - most, certificate, at_least=0, at_most=most)
 
 
@@ -115,8 +122,12 @@ def certified_rank(
 
     Raises
     ------
-    ShapeError, ValuesError
+    ShapeError
+    ValuesError : also when ``exact`` is no truth value or ``progress`` cannot be called
     """
+    require_instance("exact", exact, bool)
+    if progress is not None and not callable(progress):
+        raise ValuesError("progress", expected="a function or None", got=progress)
     residues, shape = _residues(weight)
     most, raw = min(shape), shape[1]
     seen: list[int] = []
