@@ -214,7 +214,11 @@ def test_the_index_of_a_square_window(side):
             "origin: expected a place between -2^40 and 2^40",
         ),
         (lambda: require_origin(3), ShapeError, "origin: expected a sequence"),
-        (lambda: require_origin((1, 2, 3)), ShapeError, "origin: expected a pair (row, column), got 3"),
+        (
+            lambda: require_origin((1, 2, 3)),
+            ShapeError,
+            "origin: expected a pair (row, column), got 3",
+        ),
         (
             lambda: learned_table(2**20, 2**20, np.random.default_rng(1)),
             GeometryError,
@@ -232,3 +236,9 @@ def test_what_is_refused(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("torus", ["no", 1, None, np.array([True, False])])
+def test_torus_must_be_a_truth_value(torus):
+    with pytest.raises(ValuesError, match="torus"):
+        relative_index(2, 2, torus=torus)
