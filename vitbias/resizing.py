@@ -192,7 +192,7 @@ def _kernel(distance: Any, kernel: str, a: Any) -> Any:
 
 def _grid(field: str, value: Any) -> tuple[int, int]:
     """(rows, columns) from one side of a square or from both sides."""
-    if np.ndim(value) == 0:
+    if as_array(field, value).ndim == 0:
         return (_side(field, value),) * 2
     sides = tuple(_side(field, side) for side in require_sequence(field, value))
     if len(sides) != 2:
