@@ -236,3 +236,9 @@ def test_what_is_refused(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("torus", ["no", 1, None, np.array([True, False])])
+def test_torus_must_be_a_truth_value(torus):
+    with pytest.raises(ValuesError, match="torus"):
+        relative_index(2, 2, torus=torus)

@@ -377,3 +377,9 @@ def test_exact_tables_of_many_slots_take_the_entries_that_are_not_zero_only(monk
     assert max(calls) <= 4
     sizes = resize_operator(1024, 1024, "antialiased cubic")
     assert (sizes == np.eye(1024, dtype=int)).all()
+
+
+@pytest.mark.parametrize("sides", [(([[1, 2], 3]), 2), (2, [[1, 2], 3])])
+def test_ragged_sides_are_refused(sides):
+    with pytest.raises(ShapeError, match="rows of equal length"):
+        resize_table(np.ones((4, 2)), *sides, METHODS[0])

@@ -199,3 +199,13 @@ def test_what_is_refused(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value).startswith(message)
+
+
+def test_products_beyond_the_floats_are_refused():
+    large, ones = np.full((1, 4), 1e200), np.ones((1, 2, 2))
+    with pytest.raises(ValuesError, match="vectors"):
+        rotate(large, 1e200 * ones)
+    with pytest.raises(ValuesError, match="query and key"):
+        rotary_scores(large, large, ones)
+    with pytest.raises(ValuesError, match="phases"):
+        turn_classes(1e300 * ones)

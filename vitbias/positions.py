@@ -212,11 +212,13 @@ def relative_index(rows: int, columns: int, *, torus: bool = False) -> Array:
     Raises
     ------
     GeometryError
+    ValuesError : ``torus`` is no truth value
     """
     rows, columns = require_size("rows", rows), require_size("columns", columns)
     if rows * columns > MOST_PAIRED_TOKENS:
         expected = f"at most {MOST_PAIRED_TOKENS:,} tokens, for a number for each pair"
         raise GeometryError("rows x columns", expected=expected, got=rows * columns)
+    torus = require_instance("torus", torus, bool)
     row, column = np.divmod(np.arange(rows * columns), columns)
     down, right = row[:, None] - row[None, :], column[:, None] - column[None, :]
     if torus:

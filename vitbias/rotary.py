@@ -134,7 +134,9 @@ def rotate(vectors: Any, phases: Any) -> Array:
         raise ShapeError("vectors", expected=f"axes ({tokens}, {2 * planes})", got=got)
     x, y = vectors[..., 0::2], vectors[..., 1::2]
     c, s = phases[..., 0], phases[..., 1]
-    return np.stack([c * x - s * y, s * x + c * y], axis=-1).reshape(vectors.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        turned = np.stack([c * x - s * y, s * x + c * y], axis=-1).reshape(vectors.shape)
+    return _within_floats("vectors", turned)
 
 
 def rotary_scores(query: Any, key: Any, phases: Any) -> Array:
@@ -154,7 +156,9 @@ def rotary_scores(query: Any, key: Any, phases: Any) -> Array:
         ("phases", phases, "tokens planes 2"),
     )
     require_few(len(phases))
-    return np.asarray(rotate(query, phases) @ rotate(key, phases).T)
+    query, key = rotate(query, phases), rotate(key, phases)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _within_floats("query and key", np.asarray(query @ key.T))
 
 
 def turn_classes(phases: Any) -> Array:
@@ -173,7 +177,9 @@ def turn_classes(phases: Any) -> Array:
     labels: dict[object, int] = {}
     found = np.empty((len(phases), len(phases)), dtype=np.int64)
     for i in range(len(phases)):
-        turn = np.stack([c[i] * c + s[i] * s, c[i] * s - s[i] * c], axis=-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            turn = np.stack([c[i] * c + s[i] * s, c[i] * s - s[i] * c], axis=-1)
+        turn = _within_floats("phases", turn)
         if turn.dtype.kind == "f":
             turn = np.round(turn, DIGITS) + 0.0  # -0.0 is 0.0
         rows = map(tuple, turn.reshape(len(phases), -1).tolist())
@@ -189,6 +195,13 @@ def _sizes(rows: Any, columns: Any, width: Any) -> tuple[int, int, int]:
         expected = f"at most {MOST_ENTRIES:,} entries"
         raise GeometryError("tokens x width", expected=expected, got=rows * columns * 4 * quarter)
     return rows, columns, quarter
+
+
+def _within_floats(field: str, result: Array) -> Array:
+    if result.dtype.kind == "f" and not np.isfinite(result).all():
+        got = Literal("products beyond it")
+        raise ValuesError(field, expected="values far from the limit of floats", got=got)
+    return result
 
 
 def _from_angles(rows: int, columns: int, down: Array, right: Array, origin: Any) -> Array:
