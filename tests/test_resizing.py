@@ -381,5 +381,5 @@ def test_exact_tables_of_many_slots_take_the_entries_that_are_not_zero_only(monk
 
 @pytest.mark.parametrize("sides", [(([[1, 2], 3]), 2), (2, [[1, 2], 3])])
 def test_ragged_sides_are_refused(sides):
-    with pytest.raises(ShapeError, match="rows of equal length"):
+    with pytest.raises(GeometryError, match="an integer >= 1"):
         resize_table(np.ones((4, 2)), *sides, METHODS[0])

@@ -193,12 +193,8 @@ def _kernel(distance: Any, kernel: str, a: Any) -> Any:
 
 def _grid(field: str, value: Any) -> tuple[int, int]:
     """(rows, columns) from one side of a square or from both sides."""
-<<<<<<< HEAD
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, list | tuple):
-=======
-    if as_array(field, value).ndim == 0:
->>>>>>> rv-78
         return (_side(field, value),) * 2
     if len(value) != 2:
         raise ShapeError(field, expected="one side or (rows, columns)", got=value)
