@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from vitbias.automorphisms import Automorphisms
-from vitbias.claims import chapter08, chapter08_alignment, chapter08_schemes, verify
+from vitbias.claims import (
+    chapter08,
+    chapter08_alignment,
+    chapter08_resizing,
+    chapter08_schemes,
+    verify,
+)
 from vitbias.positions import relative_index, row_column_sum, sine_cosine_table
-from vitbias.resizing import resize_operator
+from vitbias.resizing import RELEASES, resize_operator
 from vitbias.rotary import rotary_scores, torus_phases
 
 
@@ -145,3 +151,13 @@ def test_a_model_that_sees_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -
         chapter08_alignment, "forward", lambda p, w, m: (0, {"read_out": np.zeros(3)})
     )
     refuted("V8.6")
+
+
+@pytest.mark.parametrize("release", sorted(chapter08_resizing.RECORDED_CALLS))
+def test_a_release_of_another_operator_is_noticed(
+    release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap = {"half-pixel cubic": "antialiased cubic", "antialiased cubic": "half-pixel cubic"}
+    wrong = {**RELEASES, release: swap[RELEASES[release]]}
+    monkeypatch.setattr(chapter08_resizing, "RELEASES", wrong)
+    refuted("V8.9")

@@ -214,7 +214,11 @@ def test_the_index_of_a_square_window(side):
             "origin: expected a place between -2^40 and 2^40",
         ),
         (lambda: require_origin(3), ShapeError, "origin: expected a sequence"),
-        (lambda: require_origin((1, 2, 3)), ShapeError, "origin: expected a pair (row, column), got 3"),
+        (
+            lambda: require_origin((1, 2, 3)),
+            ShapeError,
+            "origin: expected a pair (row, column), got 3",
+        ),
         (
             lambda: learned_table(2**20, 2**20, np.random.default_rng(1)),
             GeometryError,

@@ -27,9 +27,9 @@ ALIGNMENTS = {"aa0": "half-pixel", "aa1": "antialiased", "alignTrue": "align-cor
 # recorded calls of whole models, by what they have to be
 MODELS = {
     "hfvit": RELEASES["transformers ViT"],
-    "hfdeit": RELEASES["transformers ViT"],
-    "hfdinov2": "half-pixel cubic",
-    "hfdinov2reg": RELEASES["transformers DINOv2"],
+    "hfdeit": RELEASES["transformers DeiT"],
+    "hfdinov2": RELEASES["transformers DINOv2"],
+    "hfdinov2reg": RELEASES["transformers DINOv2 with registers"],
     "timm_vit_dynamic": RELEASES["timm"],
 }
 
@@ -116,6 +116,13 @@ def test_a_square_needs_no_grid(rng):
     assert np.array_equal(
         resize_table(table, None, 11, DEIT, kept=5), resize_table(table, 7, (11, 11), DEIT, kept=5)
     )
+
+
+@pytest.mark.parametrize("grid", [[7, 7], np.array([7, 7]), np.int64(7), np.array(7)])
+def test_a_grid_in_other_words(grid, rng):
+    table = rng.normal(size=(49, 3))
+    wanted = resize_table(table, (7, 7), (3, 5), DEIT)
+    assert np.array_equal(resize_table(table, grid, (3, 5), DEIT), wanted)
 
 
 @given(SIDES, SIDES, st.integers(0, 2**32))

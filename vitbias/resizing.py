@@ -29,7 +29,6 @@ from vitbias.errors import (
     ValuesError,
     describe,
     require_choice,
-    require_sequence,
     require_size,
 )
 
@@ -50,14 +49,16 @@ METHODS = tuple(
     for kernel in ("linear", "cubic")
 )
 
-# what released codes call, by default, for a table of positions; in brackets the function
+# what released codes do to a table of positions unless told otherwise; behind it the function they call
 RELEASES = MappingProxyType(
     {
-        "ViT": "align-corners linear",  # vit_jax/checkpoint.py [scipy.ndimage.zoom, order 1]
-        "DeiT": "half-pixel cubic",  # main.py [torch interpolate, bicubic]
-        "transformers ViT": "half-pixel cubic",  # 5.24.0 [torch interpolate, bicubic]
-        "transformers DINOv2": "antialiased cubic",  # 5.24.0, with registers [the same, antialias]
-        "timm": "antialiased cubic",  # 1.0.31, resample_abs_pos_embed [the same, antialias]
+        "ViT": "align-corners linear",  # vit_jax/checkpoint.py: scipy.ndimage.zoom, order 1
+        "DeiT": "half-pixel cubic",  # main.py: torch interpolate, bicubic
+        "timm": "antialiased cubic",  # 1.0.31, resample_abs_pos_embed: the same, antialias
+        "transformers ViT": "half-pixel cubic",  # 5.24.0: torch interpolate, bicubic
+        "transformers DeiT": "half-pixel cubic",  # 5.24.0
+        "transformers DINOv2": "half-pixel cubic",  # 5.24.0
+        "transformers DINOv2 with registers": "antialiased cubic",  # 5.24.0: the same, antialias
     }
 )
 
@@ -192,12 +193,12 @@ def _kernel(distance: Any, kernel: str, a: Any) -> Any:
 
 def _grid(field: str, value: Any) -> tuple[int, int]:
     """(rows, columns) from one side of a square or from both sides."""
-    if np.ndim(value) == 0:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(value, list | tuple):
         return (_side(field, value),) * 2
-    sides = tuple(_side(field, side) for side in require_sequence(field, value))
-    if len(sides) != 2:
+    if len(value) != 2:
         raise ShapeError(field, expected="one side or (rows, columns)", got=value)
-    return sides
+    return _side(field, value[0]), _side(field, value[1])
 
 
 def _square(count: int, kept: int) -> tuple[int, int]:

@@ -217,9 +217,8 @@ def stem_rank(weight: Any, height: int, width: int, stride: int) -> RankReport:
     raw = rows * columns * values
     most = raw - stem_nullity(height, width, stride, channels, kernel, embed)
     order = lcm(rows, columns)
-    seen: list[int] = []
-    primes = _primes(order)
-    while not seen or (rank != most and seen.count(rank) < 3):
+    rank, seen, primes = -1, list[int](), _primes(order)
+    while rank != most and seen.count(rank) < 3:
         prime = next(primes)
         symbols = _symbols(cells, rows, columns, prime, _roots(prime, order), chosen)
         ranks = [nmod_mat(embed, values, s.ravel().tolist(), prime).rank() for s in symbols]

@@ -1,8 +1,8 @@
 """Arrays that released code computed, with the versions that computed them.
 
 One npz file for each recording in ``data/``, and one index, ``recordings.json``: file, digest, versions,
-and how it was made. ``tests/models/record.py`` makes them again from random weights of fixed seeds; nothing
-here is trained, and nothing is anybody's but the numbers.
+and how it was made. ``tests/models/record.py`` makes all of them but "resizing" again, from random weights
+of fixed seeds; nothing here is trained, and nothing is anybody's but the numbers.
 """
 
 import io
