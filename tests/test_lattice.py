@@ -356,3 +356,10 @@ def test_integer_product_refuses():
         integer_product([[1, 2]], [[1, 2]])
     with pytest.raises(ValuesError, match=r"^left: expected integers"):
         integer_product([[1.0]], [[1]])
+
+
+def test_what_would_overflow_or_not_end_is_refused() -> None:
+    with pytest.raises(ValuesError, match="high"):
+        collide([[1, 2]], [[10**400, 1]], [[1, 1]], high=10**401)
+    with pytest.raises(GeometryError, match="steps"):
+        collide([[1, 2]], [[9, 9]], [[1, 1]], steps=2**63)

@@ -3,7 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from math import gcd
+from math import gcd, lcm
 
 import numpy as np
 import pytest
@@ -234,3 +234,22 @@ GOOD = np.ones((2, 2, 2, 1), dtype=int)
 def test_errors(call, error, field):
     with pytest.raises(error, match=f"^{field}"):
         call()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 16), (5, 7), (8, 12), (9, 15), (28, 28)])
+def test_classes_are_the_orbits_of_all_units(sizes: tuple[int, int]) -> None:
+    rows, columns = sizes
+    units = [u for u in range(1, lcm(*sizes) + 1) if gcd(u, lcm(*sizes)) == 1]
+    orbits = {
+        frozenset((u * f % rows, u * g % columns) for u in units)
+        for f in range(rows)
+        for g in range(columns)
+    }
+    found, counts = frequency_classes(rows, columns)
+    assert {tuple(pair) for pair in found.tolist()} == {min(orbit) for orbit in orbits}
+    assert sorted(counts.tolist()) == sorted(map(len, orbits))
+
+
+def test_the_largest_grids_have_classes_at_once() -> None:
+    assert len(frequency_classes(1, 2**16)[0]) == 17  # one for each divisor
+    assert frequency_classes(255, 256)[1].sum() == 255 * 256

@@ -1,7 +1,9 @@
 """Twins stay in the box and have exactly the tokens of the first patches, in rational arithmetic."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -289,3 +291,24 @@ def test_all_pairs_of_a_grid_have_twins():
     second = check(weight, patches, found)
     same = (patches == patches[::-1]).all(axis=1)
     assert ((second != patches).any(axis=1) | same).all()
+
+
+def test_drift_reads_numpy_scalars_in_lists() -> None:
+    weight = np.float32([[0.1, 0.3, 0.7]])
+    found = rational_twins(weight, [[9, 9, 9]], [[100, 90, 80]])
+    assert rounding_drift([[*weight[0]]], found).largest == rounding_drift(weight, found).largest
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"first": "text"}, ValuesError),
+        ({"second": np.array([[1, 2]])}, ShapeError),
+        ({"second": np.array([[0.5, 1, 2]])}, ValuesError),
+        ({"denominator": 0}, GeometryError),
+    ],
+)
+def test_drift_refuses_twins_that_are_none(changed: dict[str, Any], error: type) -> None:
+    found = rational_twins([[1, 2, 3]], [[9, 9, 9]], [[100, 90, 80]])
+    with pytest.raises(error):
+        rounding_drift([[1, 2, 3]], replace(found, **changed))

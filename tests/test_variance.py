@@ -184,3 +184,13 @@ TWO = [[2, 1], [1, 2]]
 def test_errors(call, error, field):
     with pytest.raises(error, match=f"^{field}"):
         call()
+
+
+def test_values_beyond_floats_are_refused() -> None:
+    huge = [[1e308, 1e308], [1e308, 1e308]]
+    with pytest.raises(ValuesError, match="covariance"):
+        pca_curve(huge)
+    with pytest.raises(ValuesError, match="covariance"):
+        retained_variance(huge, [[1, 0]])
+    with pytest.raises(ValuesError, match="direction"):
+        linear_residual([[1.0, 0], [0, 1]], [[1, 0]], [1, 1e308])

@@ -26,6 +26,8 @@ FIRST_SCALE_BITS = 24
 # Lovász and size-reduction constants of a quick first pass; the second takes FLINT's defaults, 0.99 and 0.51
 DELTA, ETA = 0.75, 0.6
 EXACT_FLOATS = 2**53
+WIDEST = 2**512  # of the range; floats have to hold it
+MOST_STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,9 @@ def collide(
 
     Raises
     ------
-    GeometryError : E is injective
-    ShapeError, ValuesError
+    GeometryError : E is injective, or ``steps`` not in 1…10,000
+    ValuesError : also a range wider than 2⁵¹²
+    ShapeError
     """
     weight = require_integers("weight", weight, "width raw")
     axes = f"patches {weight.shape[1]}"
@@ -106,7 +109,9 @@ def collide(
         raise ShapeError(
             "targets", expected=f"shape {first.shape}", got=Literal(f"shape {goal.shape}")
         )
-    steps = require_size("steps", steps)
+    _require_narrow(low, high)
+    if require_size("steps", steps) > MOST_STEPS:
+        raise GeometryError("steps", expected=f"at most {MOST_STEPS:,}", got=steps)
     basis = kernel_lattice(weight)
     second, reached = first.copy(), np.zeros(len(first))
     open_rows = np.arange(len(first))
@@ -139,6 +144,11 @@ def integer_product(left: Any, right: Any) -> Array:
         return np.asarray((left.astype(float) @ right.astype(float)).astype(int).astype(object))
     entries = (flint_matrix(left) * flint_matrix(right)).tolist()
     return np.array([[int(entry) for entry in row] for row in entries], dtype=object)
+
+
+def _require_narrow(low: Any, high: Any) -> None:
+    if int(high) - int(low) > WIDEST:
+        raise ValuesError("high", expected="at most low + 2**512", got=int(high))
 
 
 def _nearest_plane(basis: Array, wishes: Array) -> Array:

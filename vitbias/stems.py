@@ -153,10 +153,17 @@ def frequency_classes(rows: int, columns: int) -> tuple[Array, Array]:
         raise GeometryError("frequencies", expected=expected, got=rows * columns)
     f, g = np.divmod(np.arange(rows * columns), columns)
     order = lcm(rows, columns)
-    least = np.arange(rows * columns)
+    least, group = np.arange(rows * columns), {1}
     for unit in range(2, order):
-        if gcd(unit, order) == 1:
-            least = np.minimum(least, unit * f % rows * columns + unit * g % columns)
+        if gcd(unit, order) > 1 or unit in group:
+            continue
+        powers = [1]
+        while (power := powers[-1] * unit % order) not in group:
+            powers.append(power)
+        group = {power * known % order for power in powers for known in group}
+        turned = unit * f % rows * columns + unit * g % columns
+        for _ in range(len(powers).bit_length()):  # by doubling: 1, 2, 4, … powers of the unit
+            least, turned = np.minimum(least, least[turned]), turned[turned]
     first, counts = np.unique(least, return_counts=True)
     return np.stack([f[first], g[first]], axis=1), counts
 

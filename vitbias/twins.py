@@ -129,18 +129,22 @@ def rounding_drift(weight: Any, twins: RationalTwins) -> RoundingDrift:
 
     Raises
     ------
+    GeometryError : a denominator below 1
     ShapeError, ValuesError
     """
     twins = require_instance("twins", twins, RationalTwins)
     rows = integer_rows(weight)
-    raw = twins.first.shape[1]
+    first = require_integers("first", twins.first, "patches raw")
+    count, raw = first.shape
+    second = require_integers("second", twins.second, f"{count} {raw}")
+    denominator = require_size("denominator", twins.denominator)
     if rows.shape[1] != raw:
         got = Literal(f"shape {rows.shape}")
         raise ShapeError("weight", expected=f"axes (width, {raw})", got=got)
     scales = [_scale(*pair) for pair in zip(rows, np.array(weight, dtype=object), strict=True)]
-    rounded = (2 * twins.second + twins.denominator) // (2 * twins.denominator)
-    change = abs(integer_product(rounded - twins.first, rows.T))
-    tokens = abs(integer_product(twins.first, rows.T))
+    rounded = (2 * second + denominator) // (2 * denominator)
+    change = abs(integer_product(rounded - first, rows.T))
+    tokens = abs(integer_product(first, rows.T))
     largest, token = (
         max(Fraction(int(top)) / scale for top, scale in zip(part.max(axis=0), scales, strict=True))
         for part in (change, tokens)
@@ -152,7 +156,8 @@ def _scale(row: Array, given: Array) -> Fraction:
     """By how much ``integer_rows`` has multiplied a row; 1 for a row of zeros."""
     for entry, old in zip(row, given, strict=True):
         if entry:
-            return Fraction(int(entry)) / Fraction(old)
+            exact = old.item() if isinstance(old, np.generic) else old
+            return Fraction(int(entry)) / Fraction(exact)
     return Fraction(1)
 
 

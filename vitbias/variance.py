@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 EXACT_FLOATS = 2**53
+LARGEST = 2.0**500  # of a covariance in floats, whose eigenvalues are summed
 
 
 def linear_residual(covariance: Any, projection: Any, direction: Any) -> Any:
@@ -55,7 +56,14 @@ def linear_residual(covariance: Any, projection: Any, direction: Any) -> Any:
         expected = f"{len(covariance)} values"
         raise ShapeError("direction", expected=expected, got=len(direction))
     lost = _lost(covariance, projection)
-    return direction @ lost @ direction if lost.dtype == object else _square(direction @ lost)
+    if lost.dtype == object:
+        return direction @ lost @ direction
+    with np.errstate(all="ignore"):
+        residual = _square(direction @ lost)
+    if not np.isfinite(residual):
+        expected = "values whose residual is within the range of floats"
+        raise ValuesError("direction", expected=expected, got=Literal("larger ones"))
+    return residual
 
 
 def retained_variance(covariance: Any, projection: Any) -> Any:
@@ -177,6 +185,9 @@ def _eliminate(matrix: Array, steps: int) -> Array:
 def _spectrum(covariance: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors; negative ones of the size of rounding become 0."""
     _require_symmetric(covariance)
+    if (largest := np.abs(covariance).max()) > LARGEST:
+        got = Literal(f"an entry of magnitude {largest:.3g}")
+        raise ValuesError("covariance", expected="floats of at most 2**500", got=got)
     eigenvalues, vectors = np.linalg.eigh(covariance)
     rounding = len(covariance) * np.finfo(float).eps * np.abs(eigenvalues).max()
     if eigenvalues[0] < -rounding:
