@@ -13,8 +13,8 @@ import pytest
 import sympy
 
 from vitbias import (
-    alphabets,
     alignment,
+    alphabets,
     architecture,
     arrays,
     attention,
