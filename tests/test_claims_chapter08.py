@@ -161,3 +161,12 @@ def test_a_release_of_another_operator_is_noticed(
     wrong = {**RELEASES, release: swap[RELEASES[release]]}
     monkeypatch.setattr(chapter08_resizing, "RELEASES", wrong)
     refuted("V8.9")
+
+
+def test_a_way_back_that_is_antialiased_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def released(old: int, new: int, method: str) -> Any:
+        there = resize_operator(old, new, method)
+        return resize_operator(new, old, "antialiased linear") @ there
+
+    monkeypatch.setattr(chapter08_resizing, "round_trip", released)
+    refuted("V8.10")

@@ -1,11 +1,14 @@
-"""A claim of chapter 8: the operators are those of released codes."""
+"""Claims of chapter 8: the operators are those of released codes; when the way back loses nothing."""
+
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from vitbias.claims.record import Claim, Evidence, hold
 from vitbias.formatting import below, fmt
 from vitbias.recordings import recorded
-from vitbias.resizing import METHODS, RELEASES, resize_table
+from vitbias.resizing import METHODS, RELEASES, resize_table, round_trip
 
 __all__ = ["CLAIMS", "RECORDED_CALLS"]
 
@@ -53,15 +56,45 @@ def _as_released() -> Evidence:
     }
 
 
+def _lossless() -> Evidence:
+    """Exact round trips against sets of places, as fractions of the picture."""
+
+    def places(slots: int, corners: bool) -> set[Fraction]:
+        if corners:
+            return {Fraction(j, slots - 1) for j in range(slots)}
+        return {Fraction(2 * j + 1, 2 * slots) for j in range(slots)}
+
+    counted = lossless = 0
+    for method in ("align-corners linear", "half-pixel linear", "antialiased linear"):
+        corners = method.startswith("align")
+        for old in range(2, 6):
+            for new in range(2, 16):
+                unchanged = np.array_equal(round_trip(old, new, method), np.eye(old, dtype=int))
+                expected = places(old, corners) <= places(new, corners)
+                if method.startswith("antialiased"):
+                    expected = old == new
+                hold(unchanged == expected, f"{method}, {old} to {new} slots and back")
+                counted, lossless = counted + 1, lossless + unchanged
+    return {"pairs of sizes": fmt(counted), "without loss": fmt(lossless)}
+
+
+_record = partial(Claim, place="position", chapter="08_position_signals")
+
 CLAIMS = (
-    Claim(
+    _record(
         id="V8.9",
         statement="The matrices of this chapter return what released codes returned.",
         tier="measured",
-        place="position",
         assumptions=("the recorded versions", "tables of random entries"),
         fails_when="a release changes its default, or an image is scaled by a factor instead",
-        chapter="08_position_signals",
         evidence=_as_released,
+    ),
+    _record(
+        id="V8.10",
+        statement="Resized up and down again, a table is unchanged only if old slots are new ones too.",
+        tier="exact",
+        assumptions=("linear kernels, no antialiasing", "two slots a side or more"),
+        fails_when="the way down is antialiased: then no larger size returns the table unchanged",
+        evidence=_lossless,
     ),
 )
