@@ -35,11 +35,13 @@ test: environment
 	@$(python) -m ruff check --quiet
 	@$(python) -m mypy --no-error-summary
 	@$(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
+	@echo 'test: limits of time, on a machine that does nothing else'
+	@$(python) -m pytest --quiet tests/test_times.py
 
 # these two run side by side, each about half of the work; what the second says waits for its end
 test-library:
 	@echo 'test: the library and the project; beside them every notebook, executed again, and the press'
-	@$(python) -m coverage run -m pytest --quiet --ignore-glob='*/test_press_*'
+	@$(python) -m coverage run -m pytest --quiet --ignore-glob='*/test_press_*' --ignore-glob='*/test_times.py'
 	@$(python) -m coverage report
 
 test-notebooks:

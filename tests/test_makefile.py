@@ -225,10 +225,11 @@ def test_clean_does_not_remove_a_folder_that_is_no_environment(project):
 PARTS = (
     "-m ruff check --quiet",
     "-m mypy --no-error-summary",
-    "-m coverage run -m pytest --quiet --ignore-glob=*/test_press_*",
+    "-m coverage run -m pytest --quiet --ignore-glob=*/test_press_* --ignore-glob=*/test_times.py",
     "-m coverage report",
     "-m pytest --quiet --nbval notebooks",
     "-m pytest --quiet tests/test_press_one.py tests/test_press_two.py",
+    "-m pytest --quiet tests/test_times.py",
 )
 # stands for the environment's Python: says how it is called, and fails where it is told to
 SAYING = f"""#!/bin/sh

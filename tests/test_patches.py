@@ -2,7 +2,6 @@
 
 import tracemalloc
 from itertools import product
-from time import process_time
 
 import numpy as np
 import pytest
@@ -402,25 +401,3 @@ def test_a_model_of_three_channels_refuses_four(rng):
     model = plain_vit(4, 2, width=3, depth=1, heads=3, classes=2)
     with pytest.raises(ShapeError, match=r"axes \(\.\.\., 4, 4, 3\), got shape \(4, 4, 4\)"):
         forward(np.zeros((4, 4, 4)), initial_weights(model, rng), model)
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64])
-def test_the_cut_takes_at_most_three_copies_of_memory(kind):
-    """Checks and fresh memory included; turn about, and best against best, so that no slow copy helps.
-
-    Processor time, since other processes take the clock's; more rounds where a neighbour takes the cache.
-    """
-    pictures = np.ones((64, 224, 224, 3), kind)
-    there = np.empty_like(pictures)
-    copies, cuts = [], []
-    for done in range(1, 41):
-        for work, times in (
-            (lambda: np.copyto(there, pictures), copies),
-            (lambda: patchify(pictures, 16), cuts),
-        ):
-            start = process_time()
-            work()
-            times.append(process_time() - start)
-        if done >= 5 and min(cuts) <= 3 * min(copies):
-            return
-    raise AssertionError(f"{min(cuts) / min(copies):.2f} copies")

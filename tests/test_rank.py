@@ -3,7 +3,6 @@
 from fractions import Fraction
 from itertools import islice
 from math import prod
-from time import process_time
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vitbias.errors import AmbiguousRankError, GeometryError, ShapeError, ValuesError
-from vitbias.interface import null_vector
 from vitbias.rank import (
     LARGEST_PRIME,
     QUICK_PRIMES,
@@ -298,30 +296,6 @@ def test_pivots_are_the_first_independent_columns():
 def test_what_has_no_rank(weight, kind):
     with pytest.raises(kind, match=r"^weight: expected "):
         certified_rank(weight)
-
-
-def best_of_five(function, *arguments):
-    """Seconds of this process alone: other tests run beside it."""
-    times = []
-    for _ in range(5):
-        start = process_time()
-        function(*arguments)
-        times.append(process_time() - start)
-    return min(times)
-
-
-@pytest.mark.parametrize("kind", ["int8", "float32", "float64"])
-def test_time_of_a_certificate(rng, kind):
-    weight = (rng.normal(size=(768, 768)) * 32).astype(kind)
-    assert certified_rank(weight).certificate == "modular"
-    assert best_of_five(certified_rank, weight) <= 0.4
-
-
-@pytest.mark.parametrize(("kind", "limit"), [("int8", 0.3), ("float32", 1.0)])
-def test_time_of_one_null_vector(rng, kind, limit):
-    weight = (rng.normal(size=(192, 768)) * 32).astype(kind)
-    assert not (integer_rows(weight) @ null_vector(weight)).any()
-    assert best_of_five(null_vector, weight) <= limit
 
 
 def reflection(vector):

@@ -291,11 +291,13 @@ def _residues(weight: Any) -> tuple[Callable[[int], Any], tuple[int, int]]:
         matrix = flint_matrix(rows)
         return lambda prime: matrix, rows.shape
     numbers, shifts = parts
-    exponents, which = np.unique(shifts, return_inverse=True)
+    longest = int(shifts.max())
 
     def residues(prime: int) -> Any:
-        powers = np.array([pow(2, int(shift), prime) for shift in exponents], dtype=np.int64)
-        reduced = numbers % prime * powers[which.reshape(numbers.shape)] % prime
+        reduced = numbers % prime
+        if longest:
+            powers = np.array([pow(2, shift, prime) for shift in range(longest + 1)])
+            reduced = reduced * powers[shifts] % prime
         return flint_matrix(reduced)
 
     return residues, numbers.shape
