@@ -13,28 +13,40 @@ from vitbias.patches import patchify
 from vitbias.rank import certified_rank, integer_rows
 
 
-def best(limit, function, *arguments):
-    """Seconds of this process, the best of 5 runs; of up to 25 where the neighbours of a machine are loud."""
-    times = []
-    while len(times) < 5 or (min(times) > limit and len(times) < 25):
-        start = process_time()
-        function(*arguments)
-        times.append(process_time() - start)
-    return min(times)
+REFERENCE = 0.13  # NumPy's rank of 768 x 768 on the machine that the limits were set for [s]
+STEADY = np.random.default_rng(3).normal(size=(768, 768))
+
+
+def seconds(function, *arguments):
+    start = process_time()
+    function(*arguments)
+    return process_time() - start
+
+
+def within(limit, function, *arguments):
+    """The best of 5 to 25 runs is within the limit [s], stretched where the machine is now a slower one."""
+    times, yardstick = [], []
+    for done in range(1, 26):
+        times.append(seconds(function, *arguments))
+        yardstick.append(seconds(np.linalg.matrix_rank, STEADY))
+        allowed = limit * max(1, min(yardstick) / REFERENCE)
+        if done >= 5 and min(times) <= allowed:
+            return True
+    raise AssertionError(f"{min(times):.3f} s, with {allowed:.3f} s allowed")
 
 
 @pytest.mark.parametrize("kind", ["int8", "float32", "float64"])
 def test_time_of_a_certificate(rng, kind):
     weight = (rng.normal(size=(768, 768)) * 32).astype(kind)
     assert certified_rank(weight).certificate == "modular"
-    assert best(0.4, certified_rank, weight) <= 0.4
+    assert within(0.4, certified_rank, weight)
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("int8", 0.3), ("float32", 1.0)])
 def test_time_of_one_null_vector(rng, kind, limit):
     weight = (rng.normal(size=(192, 768)) * 32).astype(kind)
     assert not (integer_rows(weight) @ null_vector(weight)).any()
-    assert best(limit, null_vector, weight) <= limit
+    assert within(limit, null_vector, weight)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64])
