@@ -12,7 +12,6 @@ from vitbias.interface import null_vector
 from vitbias.patches import patchify
 from vitbias.rank import certified_rank, integer_rows
 
-
 REFERENCE = 0.13  # NumPy's rank of 768 x 768 on the machine that the limits were set for [s]
 STEADY = np.random.default_rng(3).normal(size=(768, 768))
 
