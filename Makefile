@@ -13,6 +13,8 @@ export PYTHONPATH := book
 unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBACKEND
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
+# for processes side by side: where two of two threads share two cores, a product of matrices can take minutes
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: help book test test-library test-notebooks test-matrix test-models bench notebooks clean environment
 
@@ -34,7 +36,7 @@ test: environment
 	@echo 'test: lint and types'
 	@$(python) -m ruff check --quiet
 	@$(python) -m mypy --no-error-summary
-	@$(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
+	@$(ONE_THREAD) $(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
 	@echo 'test: limits of time, on a machine that does nothing else'
 	@$(python) -m pytest --quiet tests/test_times.py
 
@@ -62,7 +64,7 @@ test-models:
 # each script is a run of its own, on one thread; timing.py is what they share
 bench: environment
 	@for script in $(filter-out benchmarks/timing.py,$(sort $(wildcard benchmarks/*.py))); do \
-	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(python) "$$script" || exit; \
+	  $(ONE_THREAD) PYTHONPATH=. $(python) "$$script" || exit; \
 	done
 
 notebooks: environment
