@@ -3,13 +3,15 @@
 Notation: H, W picture [px]; P patch [px]; C channels; D = P²C; d width; h heads; w window side [tokens];
 s shift [tokens]; N patches; T = N + extra tokens; K classes.
 
-    picture (H, W, C) → patches (N, D) → embedding (N, d) [+ norm] → extra tokens, positions (T, d)
-    → stages of pre-norm blocks, patch merging between two stages → norm → read-out → K logits
+    picture (H, W, C) → patches (N, D) → embedding (N, d) [+ norm] → extra tokens, positions (T, d) [+ norm]
+    → stages of blocks, patch merging between two stages [→ class blocks] → norm → read-out → K logits
 
 Conventions. A windowed stage shifts every second block, its second, fourth, …; the shift is floor(w/2)
 unless another is given. Where the shorter side of a stage's grid is at most the window, the window becomes
 that side and nothing is shifted. Patch merging halves the grid, doubles the width, and maps the 4d values of
 a normed 2 x 2 group to 2d without a bias. What does not divide is refused unless a border rule is named.
+Class blocks, as in CaiT, follow the last stage: in them the class token alone asks, and it is in no block
+before them.
 
 The description knows sizes only. ``vitbias.counts`` counts it, ``vitbias.readers`` makes it.
 
@@ -20,6 +22,7 @@ released code for the rule of small grids.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from operator import index
 from typing import Any
 
@@ -38,8 +41,12 @@ from vitbias.formula import BORDER_RULES, cells, raw_dim
 
 __all__ = ["Architecture", "Block", "Stage", "plain_vit", "require_shift", "swin_window"]
 
-POSITIONS = ("none", "learned", "sine-cosine", "relative")
-READ_OUTS = ("class", "class and distillation", "mean", "none")
+POSITIONS = (
+    *("none", "learned", "sine-cosine", "relative"),
+    *("continuous relative", "rotary", "learned and rotary"),
+)
+TABLES = ("learned", "sine-cosine", "learned and rotary")
+READ_OUTS = ("class", "class and distillation", "mean", "attention pool", "none")
 SUPERVISIONS = (
     *("labels", "hard distillation", "soft distillation"),
     *("self-supervision", "image and text", "not stated"),
@@ -47,8 +54,9 @@ SUPERVISIONS = (
 LONGEST_TEXT = 400
 MOST_BLOCKS = 2**16
 FLAGS = (
-    *("class_token", "distillation_token", "qkv_bias"),
-    *("patch_bias", "patch_norm", "final_norm", "layer_scale"),
+    *("class_token", "distillation_token", "patch_bias", "patch_norm", "embedding_norm"),
+    *("qkv_bias", "key_bias", "cosine_attention", "talking_heads", "attention_norm"),
+    *("gated_mlp", "mlp_norm", "post_norm", "final_norm", "layer_scale"),
 )
 
 
@@ -158,13 +166,24 @@ class Architecture:
     image_px : (H, W), or one integer for both
     stages : one ``Stage``, or several with patch merging between them
     position : "none"; "learned" or "sine-cosine" (a table added to the tokens); "relative" (a bias to the
-        scores, one table for each block and head)
-    position_extra : how many extra tokens have a row in that table; None for all of them
+        scores, one table for each block and head; a class token has three entries of its own);
+        "continuous relative" (that bias from an MLP of the offset, as in Swin v2); "rotary" (queries and
+        keys are turned); "learned and rotary"
+    position_extra : how many extra tokens have a row in the added table; None for all in the blocks
     registers : further learned tokens that are read by nobody
-    read_out : "class", "class and distillation" (two classifiers), "mean" (of the patch tokens), "none"
-    classes : K, or None with read-out "none"
+    class_blocks : class-attention blocks behind the last stage
+    read_out : "class", "class and distillation" (two classifiers), "mean" (of the patch tokens), "attention
+        pool" (a learned query, a block's attention and MLP; with or without a classifier), "none"
+    classes : K; None with the read-out "none", and allowed with "attention pool"
     representation : width of a hidden layer before the classifier, as in ViT's pre-training; None without
-    qkv_bias, patch_bias, patch_norm, final_norm, layer_scale : whether these parts exist
+    patch_bias, patch_norm, final_norm, layer_scale : whether these parts exist
+    embedding_norm : a norm of all tokens before the first block, as in CLIP
+    qkv_bias, key_bias : biases of queries and values, and of keys too; BEiT and Swin v2 have none for keys
+    cosine_attention : scores from directions only, with a learned factor for each head, as in Swin v2
+    talking_heads : two linear maps over the heads, before and behind the softmax, as in CaiT
+    attention_norm, mlp_norm : a norm before the output map of attention, before that of the MLP
+    gated_mlp : a second map d to rd, multiplied in, as in EVA-02
+    post_norm : norms behind attention, MLP and merging instead of before, as in Swin v2
     border : None; "drop" (the convolution leaves a remainder of the picture unread); "pad" (picture, windows
         and merging are filled with zeros)
     supervision : what the training compares with; ``teacher`` is named with distillation and only then
@@ -186,14 +205,23 @@ class Architecture:
     class_token: bool = True
     distillation_token: bool = False
     registers: int = 0
+    class_blocks: int = 0
     position_extra: int | None = None
     read_out: str = "class"
     classes: int | None = 1000
     representation: int | None = None
     channels: int = 3
-    qkv_bias: bool = True
     patch_bias: bool = True
     patch_norm: bool = False
+    embedding_norm: bool = False
+    qkv_bias: bool = True
+    key_bias: bool = True
+    cosine_attention: bool = False
+    talking_heads: bool = False
+    attention_norm: bool = False
+    gated_mlp: bool = False
+    mlp_norm: bool = False
+    post_norm: bool = False
     final_norm: bool = True
     layer_scale: bool = False
     border: str | None = None
@@ -206,7 +234,8 @@ class Architecture:
             _require_text(field, getattr(self, field))
         for field in FLAGS:
             require_instance(field, getattr(self, field), bool)
-        for field, least in (("patch_px", 1), ("channels", 1), ("registers", 0)):
+        sizes = (("patch_px", 1), ("channels", 1), ("registers", 0), ("class_blocks", 0))
+        for field, least in sizes:
             self._set(field, require_size(field, getattr(self, field), minimum=least))
         self._set("image_px", _image(self.image_px))
         stages = require_sequence("stages", self.stages)
@@ -244,9 +273,14 @@ class Architecture:
         return self.class_token + self.distillation_token + self.registers
 
     @property
+    def block_extra(self) -> int:
+        """The extra tokens that are in the blocks of the stages: all, or none with class blocks."""
+        return 0 if self.class_blocks else self.extra_tokens
+
+    @property
     def tokens(self) -> int:
-        """T = N + extra tokens, at the first stage."""
-        return self.patches + self.extra_tokens
+        """T = N + the extra tokens in the blocks, at the first stage."""
+        return self.patches + self.block_extra
 
     @property
     def width(self) -> int:
@@ -258,7 +292,7 @@ class Architecture:
         """L, the blocks of all stages."""
         return sum(stage.depth for stage in self.stages)
 
-    @property
+    @cached_property
     def layout(self) -> tuple[tuple[Block, Block], ...]:
         """For each stage the first, third, … block (never shifted) and the second, fourth, … (shifted)."""
         sides = dict(zip(("height", "width"), self.image_px, strict=True))
@@ -300,7 +334,7 @@ class Architecture:
             pad = "pad" if self.border == "pad" else None
             name = f"grid of stage {number + 1}"
             padded = tuple(window * cells(name, side, window, border=pad) for side in grid)
-        tokens = grid[0] * grid[1] + self.extra_tokens
+        tokens = grid[0] * grid[1] + self.block_extra
         sizes = (number, grid, tokens, stage.width, stage.heads, stage.hidden, window)
         return Block(*sizes, 0, padded), Block(*sizes, shift, padded)
 
@@ -318,10 +352,18 @@ class Architecture:
         if extra and (local or len(self.stages) > 1):
             expected = "no extra tokens beside windows or patch merging"
             raise ValuesError("extra tokens", expected=expected, got=extra)
-        if extra and self.position == "relative":
+        if self.class_blocks and not (self.class_token and extra == 1):
+            expected = "a class token and no other extra token"
+            raise ValuesError("class_blocks", expected=expected, got=self.class_blocks)
+        if self.position == "continuous relative" and None in {s.window for s in self.stages}:
+            expected = "windows in every stage beside positions from an MLP of the offset"
+            raise ValuesError("window", expected=expected, got=None)
+        others = extra - self.class_token if self.position == "relative" else extra
+        if others and self.position in ("relative", "continuous relative"):
             expected = "no extra tokens beside relative positions: they have no offset"
             raise ValuesError("extra tokens", expected=expected, got=extra)
-        table = self.position in ("learned", "sine-cosine")
+        extra = self.block_extra
+        table = self.position in TABLES
         if self.position_extra is None:
             self._set("position_extra", extra if table else 0)
             return
@@ -337,9 +379,15 @@ class Architecture:
                 raise ValuesError(
                     token, expected=f"True with the read-out {self.read_out!r}", got=False
                 )
-        if (self.classes is None) != (self.read_out == "none"):
-            expected = "None with the read-out 'none' and only then"
+        if self.classes is None and self.read_out not in ("none", "attention pool"):
+            expected = f"a number with the read-out {self.read_out!r}"
+            raise ValuesError("classes", expected=expected, got=None)
+        if self.classes is not None and self.read_out == "none":
+            expected = "None with the read-out 'none'"
             raise ValuesError("classes", expected=expected, got=self.classes)
+        if self.classes is None and self.representation is not None:
+            expected = "None without classes"
+            raise ValuesError("representation", expected=expected, got=self.representation)
         for field in ("classes", "representation"):
             if getattr(self, field) is not None:
                 self._set(field, require_size(field, getattr(self, field)))
