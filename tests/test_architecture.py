@@ -115,8 +115,8 @@ def test_border_rules():
         (dict(stages=()), ShapeError, "stages: expected at least one stage, got none"),
         (dict(stages=Stage(1, 2, 1)), ShapeError, "stages: expected a sequence"),
         (dict(stages=[7]), ValuesError, "stages: expected an instance of Stage, got 7"),
-        (dict(position="learnt"), UnknownNameError, "position: expected one of 'learned'"),
-        (dict(read_out="max"), UnknownNameError, "read_out: expected one of 'class'"),
+        (dict(position="learnt"), UnknownNameError, "position: expected one of 'continuous"),
+        (dict(read_out="max"), UnknownNameError, "read_out: expected one of 'attention"),
         (dict(supervision="label"), UnknownNameError, "did you mean 'labels'"),
         (dict(border="crop"), UnknownNameError, "border: expected one of 'drop', 'pad'"),
         (dict(class_token=False), ValuesError, "class_token: expected True with the read-out"),
@@ -125,11 +125,34 @@ def test_border_rules():
             ValuesError,
             "distillation_token: expected True with the read-out 'class and distillation'",
         ),
-        (dict(classes=None), ValuesError, "classes: expected None with the read-out 'none' and"),
-        (dict(read_out="none"), ValuesError, "classes: expected None with the read-out 'none' and"),
+        (dict(classes=None), ValuesError, "classes: expected a number with the read-out 'class'"),
+        (
+            dict(read_out="none"),
+            ValuesError,
+            "classes: expected None with the read-out 'none', got",
+        ),
+        (
+            dict(read_out="none", classes=None, representation=5),
+            ValuesError,
+            "representation: expected None without classes, got 5",
+        ),
         (dict(classes=0), GeometryError, "classes: expected an integer >= 1, got 0"),
         (dict(representation=0), GeometryError, "representation: expected an integer >= 1, got 0"),
-        (dict(position="relative"), ValuesError, "extra tokens: expected no extra tokens beside"),
+        (
+            dict(position="relative", registers=2),
+            ValuesError,
+            "extra tokens: expected no extra tokens beside relative positions: they have no off",
+        ),
+        (dict(position="continuous relative"), ValuesError, "window: expected windows in every"),
+        (dict(class_blocks=-1), GeometryError, "class_blocks: expected an integer >= 0, got -1"),
+        (dict(class_blocks=2, registers=1), ValuesError, "class_blocks: expected a class token"),
+        (
+            dict(class_blocks=2, class_token=False, read_out="mean"),
+            ValuesError,
+            "class_blocks: expected a class token and no other extra token, got 2",
+        ),
+        (dict(class_blocks=2, position_extra=1), GeometryError, "position_extra: expected at most"),
+        (dict(gated_mlp=2), ValuesError, "gated_mlp: expected an instance of bool, got 2"),
         (dict(position_extra=2), GeometryError, "position_extra: expected at most 1 extra"),
         (dict(position="none", position_extra=1), GeometryError, "position_extra: expected at"),
         (dict(position_extra=True), GeometryError, "position_extra: expected an integer >= 0"),
@@ -214,3 +237,20 @@ def test_a_list_of_blocks_has_a_limit_and_the_layout_does_not():
     with pytest.raises(GeometryError, match=r"^depth: expected at most 65,536 blocks, got 10{12};"):
         _ = deep.blocks
     assert deep.depth == 10**12 and len(deep.layout) == 1
+
+
+def test_a_class_token_of_class_blocks_is_in_no_block_before_them():
+    model = replace(PLAIN, class_blocks=2, position_extra=None)
+    assert (model.extra_tokens, model.block_extra, model.position_extra) == (1, 0, 0)
+    assert model.tokens == model.patches == model.blocks[0].tokens
+
+
+def test_a_pooling_read_out_goes_with_and_without_a_classifier():
+    for classes in (None, 7):
+        model = replace(PLAIN, read_out="attention pool", classes=classes)
+        assert model.classes == classes
+
+
+def test_the_layout_is_made_once_and_is_no_field():
+    assert PLAIN.layout is PLAIN.layout
+    assert replace(PLAIN) == PLAIN and hash(replace(PLAIN)) == hash(PLAIN)

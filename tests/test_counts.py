@@ -338,3 +338,74 @@ def test_a_grid_no_larger_than_the_window_is_one_window(side, window):
     whole = side <= window
     assert (block.window, block.shift) == ((side, 0) if whole else (window, window // 2))
     assert block.sees_all == whole
+
+
+def test_the_further_parts_in_symbols():
+    d, h, r, n, w = sympy.symbols("d h r n w", positive=True, integer=True)
+    assert counts.msa_params(d, key_bias=False) == 4 * d**2 + 3 * d
+    assert counts.msa_params(d, qkv_bias=False, key_bias=False) == 4 * d**2 + d
+    gated = counts.mlp_params(d, r, gated=True)
+    assert sympy.expand(gated - 3 * r * d**2 - 2 * r * d - d) == 0
+    # two thirds of the hidden width and three maps: as many weights as two maps
+    two_thirds = gated.subs(r, sympy.Rational(8, 3)) - counts.mlp_params(d)
+    assert sympy.expand(two_thirds) == sympy.Rational(16 - 12, 3) * d
+    assert counts.merging_params(d, post_norm=True) == counts.merging_params(d) - 4 * d
+    assert counts.talking_params(h) == 2 * h**2 + 2 * h
+    assert counts.talking_macs(n, h) == 2 * n**2 * h**2
+    assert counts.offset_mlp_params(h) == 512 * h + 1536
+    macs = counts.offset_mlp_macs(w, h)
+    assert sympy.expand(macs - (2 * w - 1) ** 2 * (1024 + 512 * h)) == 0
+    assert sympy.expand(counts.query_macs(n, d) - 2 * d**2 - 2 * n * d**2 - 2 * n * d) == 0
+    assert sympy.expand(counts.pooling_params(d) - 12 * d**2 - 12 * d) == 0
+    assert counts.mlp_macs(n, d, gated=True) == 12 * n * d**2
+
+
+def test_one_query_asks_as_often_as_one_row_of_attention():
+    """All queries, one after the other, spend what attention spends, but make keys and values each time."""
+    n, d = 11, 13
+    again = (n - 1) * 2 * n * d**2
+    assert n * counts.query_macs(n, d) == counts.msa_macs(n, d) + again
+
+
+@pytest.mark.parametrize(
+    ("change", "params", "macs"),
+    [
+        (dict(key_bias=False), -3 * 22, 0),
+        (dict(talking_heads=True), 3 * 2 * (121 + 11), 3 * 2 * 13**2 * 121),
+        (dict(cosine_attention=True), 3 * 11, 0),
+        (dict(attention_norm=True), 3 * 2 * 22, 0),
+        (dict(mlp_norm=True), 3 * 2 * 88, 0),
+        (dict(gated_mlp=True), 3 * (22 * 88 + 88), 3 * 13 * 22 * 88),
+        (dict(embedding_norm=True), 2 * 22, 0),
+        (dict(position="rotary", position_extra=None), -13 * 22, 0),
+        (dict(position="learned and rotary"), 0, 0),
+        (dict(position="relative", position_extra=None), 3 * 11 * (5 * 7 + 3) - 13 * 22, 0),
+        (
+            dict(read_out="attention pool"),
+            counts.pooling_params(22),
+            counts.query_macs(13, 22) + counts.mlp_macs(1, 22),
+        ),
+        (
+            dict(class_blocks=5, position_extra=0),
+            5 * counts.block_params(22) - 22,
+            5 * (counts.query_macs(13, 22) + counts.mlp_macs(1, 22))
+            - 3 * (counts.block_macs(13, 22) - counts.block_macs(12, 22)),
+        ),
+    ],
+)
+def test_each_part_changes_its_own_count(change, params, macs):
+    base = plain_vit((15, 20), 5, 22, 3, 11, 7)
+    changed = replace(base, **change)
+    assert base.grid == (3, 4)
+    assert counts.params(changed).total - counts.params(base).total == params
+    assert counts.macs(changed).total - counts.macs(base).total == macs
+    for count in (counts.params(changed), counts.macs(changed)):
+        assert sum(vars(count).values()) == count.total
+
+
+def test_positions_from_an_mlp_of_the_offset():
+    stage = Stage(3, 22, 11, window=7)
+    parts = dict(class_token=False, read_out="mean", position="continuous relative")
+    model = Architecture("offsets", 14 * 5, 5, (stage,), **parts)
+    assert counts.params(model).position == 3 * counts.offset_mlp_params(11)
+    assert counts.macs(model).position == 3 * 13**2 * (1024 + 512 * 11)

@@ -1,11 +1,15 @@
-"""Published configurations of ViT, DeiT and Swin by name.
+"""Published configurations by name: those of papers, and what timm and torchvision build.
 
 >>> from vitbias.readers.catalogue import published
 >>> model = published("ViT-B/16")
 >>> model.tokens, model.raw_dim, model.width
 (197, 768, 768)
+>>> published("timm:vit_small_patch14_dinov2").tokens
+1370
 
-A name is a model's, with "@" and a side [px] where the picture is not 224 px. What an entry is:
+An entry is one release. With "timm:" or "torchvision:" in front, a name is that library's and means what the
+library builds (``vitbias.readers.library_names``). Without, it is a paper's model, with "@" and a side [px]
+where the picture is not 224 px:
 
 ViT    the model that classifies 1,000 ImageNet classes by one linear map, as after fine-tuning; ViT's
        pre-training has one more hidden layer before it and other classes (``representation``, ``classes``).
@@ -22,11 +26,15 @@ Swin: Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.3; the window at 384
 microsoft/Swin-Transformer (swin_base_patch4_window12_384, swin_large_patch4_window12_384).
 """
 
+from dataclasses import dataclass
+
 from vitbias.architecture import Architecture, Stage
-from vitbias.errors import require_choice
+from vitbias.errors import Literal, UnknownNameError, describe, require_choice
+from vitbias.readers.library_names import REFUSED, library_models
 
-__all__ = ["NAMES", "published"]
+__all__ = ["NAMES", "Release", "published", "release", "releases"]
 
+LIBRARIES = ("timm", "torchvision")
 PAPER = "Dosovitskiy et al., ICLR 2021 (arXiv:2010.11929v2), table 1"
 PAPER_224 = f"{PAPER}; at the resolution of pre-training, with the read-out of fine-tuning"
 AUGREG = "Steiner et al., TMLR 2022 (arXiv:2106.10270); released vit_jax/configs/models.py"
@@ -65,14 +73,66 @@ HIERARCHICAL = {
 }
 
 
+@dataclass(frozen=True)
+class Release:
+    """One entry: who gives the name, the name there, and what it is a name of.
+
+    library : "paper", "timm" or "torchvision"
+    """
+
+    library: str
+    name: str
+    architecture: Architecture
+
+    @property
+    def counted(self) -> str:
+        """What the counts hold behind the last block."""
+        model = self.architecture
+        if model.classes is None:
+            head = "no classifier"
+        else:
+            number = (
+                "two classifiers" if model.read_out.endswith("distillation") else "a classifier"
+            )
+            head = f"{number} of {model.classes:,} classes"
+        return f"attention pool, {head}" if model.read_out == "attention pool" else head
+
+
 def published(name: str) -> Architecture:
     """The published configuration with this name.
 
     Raises
     ------
-    UnknownNameError : with the nearest names
+    UnknownNameError : with the nearest names; a family that no description here carries, with the reason
     """
-    return MODELS[require_choice("name", name, MODELS)]
+    return release(name).architecture
+
+
+def release(name: str) -> Release:
+    """The entry with this name.
+
+    >>> release("timm:vit_huge_patch14_224").counted
+    'no classifier'
+
+    Raises
+    ------
+    UnknownNameError : as ``published``
+    """
+    library, _, own = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not own:
+        return Release("paper", name, MODELS[require_choice("name", name, MODELS)])
+    require_choice("library", library, LIBRARIES)
+    for family, reason in REFUSED.items():
+        if own.startswith(family):
+            got = Literal(f"{describe(name)}: {reason}")
+            raise UnknownNameError("name", expected="a family that can be described", got=got)
+    models = library_models()
+    return Release(library, own, models[require_choice("name", name, models)])
+
+
+def releases() -> tuple[Release, ...]:
+    """Every entry: the papers' names, then timm's and torchvision's."""
+    return tuple(release(name) for name in (*MODELS, *library_models()))
 
 
 def _named(stem: str, side: int) -> str:

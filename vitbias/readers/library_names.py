@@ -61,8 +61,15 @@ PLAIN = {
 }
 # CLIP's text encoders: the width that a tower without other training ends in
 TEXT_WIDTH = {
-    **{"xsmall": 512, "medium": 512, "betwixt": 512, "base": 512, "base plus": 640},
-    **{"large": 768, "huge": 1024, "giant": 1024, "gigantic": 1280},
+    "xsmall": 512,
+    "medium": 512,
+    "betwixt": 512,
+    "base": 512,
+    "base plus": 640,
+    "large": 768,
+    "huge": 1024,
+    "giant": 1024,
+    "gigantic": 1280,
 }
 
 # names that end in _patch{P}_{side}: size, patch, side [px], classes
@@ -143,8 +150,13 @@ DINO_V3 = {
     "huge_plus": ("huge", True, True),
 }
 CAIT = {
-    **{"xxs24": (192, 24, 4), "xxs36": (192, 36, 4), "xs24": (288, 24, 6), "s24": (384, 24, 8)},
-    **{"s36": (384, 36, 8), "m36": (768, 36, 16), "m48": (768, 48, 16)},
+    "xxs24": (192, 24, 4),
+    "xxs36": (192, 36, 4),
+    "xs24": (288, 24, 6),
+    "s24": (384, 24, 8),
+    "s36": (384, 36, 8),
+    "m36": (768, 36, 16),
+    "m48": (768, 48, 16),
 }
 CAIT_SIDES = (
     *(("xxs24", 224), ("xxs24", 384), ("xxs36", 224), ("xxs36", 384), ("xs24", 384)),
@@ -152,8 +164,11 @@ CAIT_SIDES = (
 )
 # what torchvision builds, by its own names: size, patch, side
 TORCHVISION_VIT = {
-    **{"vit_b_16": ("base", 16, 224), "vit_b_32": ("base", 32, 224), "vit_l_16": ("large", 16, 224)},
-    **{"vit_l_32": ("large", 32, 224), "vit_h_14": ("huge", 14, 224)},
+    "vit_b_16": ("base", 16, 224),
+    "vit_b_32": ("base", 32, 224),
+    "vit_l_16": ("large", 16, 224),
+    "vit_l_32": ("large", 32, 224),
+    "vit_h_14": ("huge", 14, 224),
 }
 
 
@@ -195,13 +210,13 @@ def _swin() -> Iterator[Architecture]:
         wide = "small" if size == "base" else size
         yield _windowed(f"swin_s3_{size}_224", wide, windows, 224, depths, position="relative")
     for name, (size, window, side, classes) in SWIN_V2.items():
-        parts = {"classes": classes, "key_bias": False, **V2}
+        parts: dict[str, Any] = {"classes": classes, "key_bias": False, **V2}
         yield _windowed(f"swinv2_{name}", size, (window,) * 4, side, **parts)
 
 
 def _beit() -> Iterator[Architecture]:
     for family, size, side in BEIT:
-        parts = {"position": "relative", "key_bias": False, "layer_scale": True}
+        parts: dict[str, Any] = {"position": "relative", "key_bias": False, "layer_scale": True}
         yield _timm(f"{family}_{size}_patch16_{side}", size, 16, side, 1000, **parts)
     for size, patch, side in BEIT3:
         name = f"beit3_{size}_patch{patch}_{side}"
@@ -209,8 +224,8 @@ def _beit() -> Iterator[Architecture]:
 
 
 def _dino() -> Iterator[Architecture]:
-    parts = {"layer_scale": True, "supervision": "self-supervision"}
-    registers = {"registers": 4, "position_extra": 0}
+    parts: dict[str, Any] = {"layer_scale": True, "supervision": "self-supervision"}
+    registers: dict[str, Any] = {"registers": 4, "position_extra": 0}
     for size in ("small", "base", "large", "giant"):
         # its giant is as wide as SigLIP's, with more heads and a gate
         plain = Stage(40, 1536, 24, Fraction(8, 3)) if size == "giant" else size
@@ -233,10 +248,13 @@ def _dino() -> Iterator[Architecture]:
 
 
 def _siglip() -> Iterator[Architecture]:
-    parts = {"class_token": False, "supervision": "image and text"}
+    parts: dict[str, Any] = {"class_token": False, "supervision": "image and text"}
     for size, patch, side in SIGLIP:
         name = f"vit_{size}_patch{patch}_siglip_{side}"
-        pool = {"read_out": "attention pool", "border": "drop" if side % patch else None}
+        pool: dict[str, Any] = {
+            "read_out": "attention pool",
+            "border": "drop" if side % patch else None,
+        }
         yield _timm(name, size, patch, side, None, **parts, **pool)
     for size, patch, side in SIGLIP_GAP:
         name = f"vit_{size}_patch{patch}_siglip_gap_{side}"
@@ -245,7 +263,11 @@ def _siglip() -> Iterator[Architecture]:
 
 
 def _clip() -> Iterator[Architecture]:
-    parts = {"embedding_norm": True, "patch_bias": False, "supervision": "image and text"}
+    parts: dict[str, Any] = {
+        "embedding_norm": True,
+        "patch_bias": False,
+        "supervision": "image and text",
+    }
     for size, patch, side, classes in CLIP:
         name = f"vit_{size}_patch{patch}_clip_{side}"
         yield _timm(name, size, patch, side, classes or TEXT_WIDTH[size], **parts)
@@ -257,7 +279,7 @@ def _clip() -> Iterator[Architecture]:
 
 
 def _eva02() -> Iterator[Architecture]:
-    parts = {"position": "learned and rotary", "key_bias": False}
+    parts: dict[str, Any] = {"position": "learned and rotary", "key_bias": False}
     sides = {"tiny": 336, "small": 336, "base": 448, "large": 448}
     for size, large in sides.items():
         normed = size in ("base", "large")
@@ -265,10 +287,10 @@ def _eva02() -> Iterator[Architecture]:
             classes = None if side == 224 else 1000
             name = f"eva02_{size}_patch14_{side}"
             yield _timm(name, _gated(size), 14, side, classes, **parts, **GATED, mlp_norm=normed)
-    normed = GATED | {"mlp_norm": True, "attention_norm": True}
+    clipped = GATED | {"mlp_norm": True, "attention_norm": True}
     for size, patch, side in (("base", 16, 224), ("large", 14, 224), ("large", 14, 336)):
         name = f"eva02_{size}_patch{patch}_clip_{side}"
-        yield _timm(name, _gated(size), patch, side, TEXT_WIDTH[size], **parts, **normed)
+        yield _timm(name, _gated(size), patch, side, TEXT_WIDTH[size], **parts, **clipped)
     name, stage = "eva02_enormous_patch14_clip_224", Stage(64, 1792, 16, Fraction(60, 7))
     yield _timm(name, stage, 14, 224, 1024, key_bias=False, post_norm=True)
 
@@ -276,7 +298,7 @@ def _eva02() -> Iterator[Architecture]:
 def _cait() -> Iterator[Architecture]:
     for size, side in CAIT_SIDES:
         width, depth, heads = CAIT[size]
-        parts = {"class_blocks": 2, "talking_heads": True, "layer_scale": True}
+        parts: dict[str, Any] = {"class_blocks": 2, "talking_heads": True, "layer_scale": True}
         stage = Stage(depth, width, heads)
         yield _timm(f"cait_{size}_{side}", stage, 16, side, 1000, **parts)
 
@@ -285,15 +307,19 @@ def _torchvision() -> Iterator[Architecture]:
     for name, (size, patch, side) in TORCHVISION_VIT.items():
         yield _timm(name, size, patch, side, 1000, library=TORCHVISION)
     for letter, size in (("t", "tiny"), ("s", "small"), ("b", "base")):
-        v1 = {"position": "relative", "library": TORCHVISION}
+        v1: dict[str, Any] = {"position": "relative", "library": TORCHVISION}
         yield _windowed(f"swin_{letter}", size, (7,) * 4, 224, **v1)
         # the keys' biases are there and set to zero in every pass
-        v2 = {**V2, "library": TORCHVISION}
+        v2: dict[str, Any] = {**V2, "library": TORCHVISION}
         yield _windowed(f"swin_v2_{letter}", size, (8,) * 4, 256, **v2)
 
 
-V2 = {"position": "continuous relative", "cosine_attention": True, "post_norm": True}
-GATED = {"gated_mlp": True}
+V2: dict[str, Any] = {
+    "position": "continuous relative",
+    "cosine_attention": True,
+    "post_norm": True,
+}
+GATED: dict[str, Any] = {"gated_mlp": True}
 
 
 def _gated(size: str) -> Stage:
