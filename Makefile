@@ -13,7 +13,7 @@ export PYTHONPATH := book
 unexport PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONDONTWRITEBYTECODE MPLBACKEND
 SHELL := /bin/sh
 python := "$(VENV)/bin/python"
-# for processes side by side: where two of two threads share two cores, a product of matrices can take minutes
+# where two of two threads share two cores, products of matrices wait; and processor time adds threads up
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: help book test test-library test-notebooks test-matrix test-models bench notebooks clean environment
@@ -38,7 +38,7 @@ test: environment
 	@$(python) -m mypy --no-error-summary
 	@$(ONE_THREAD) $(MAKE) --no-print-directory --jobs=2 test-library test-notebooks
 	@echo 'test: limits of time, on a machine that does nothing else'
-	@$(python) -m pytest --quiet tests/test_times.py
+	@$(ONE_THREAD) $(python) -m pytest --quiet tests/test_times.py
 
 # these two run side by side, each about half of the work; what the second says waits for its end
 test-library:

@@ -39,7 +39,7 @@ def require_array(field: str, value: Any, axes: str) -> Array:
     ShapeError : other axes than named, or an axis of length 0
     """
     array = require_numbers(field, value, axes)
-    if array.dtype.kind == "f" and not _squares_are_finite(array) and not np.isfinite(array).all():
+    if not is_finite(array):
         first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         got = Literal(f"{array[first]} at index {first}")
         raise ValuesError(field, expected="finite numbers", got=got)
@@ -184,6 +184,11 @@ def _exact(field: str, value: Any, axes: str, kinds: tuple[type, ...], expected:
         exact[index] = plain
     _require_axes(field, exact, axes)
     return exact
+
+
+def is_finite(array: Array) -> bool:
+    """Whether an array of numbers, as ``require_numbers`` gives, holds neither NaN nor infinity."""
+    return bool(array.dtype.kind != "f" or _squares_are_finite(array) or np.isfinite(array).all())
 
 
 def _squares_are_finite(array: Array) -> bool:

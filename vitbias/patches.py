@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from einops import rearrange
 
-from vitbias.arrays import Array, as_array, require_array, require_numbers
+from vitbias.arrays import Array, as_array, is_finite, require_array, require_numbers
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -31,6 +31,9 @@ from vitbias.errors import (
 from vitbias.formula import Size, as_size, cells, exact_quotient, raw_dim
 
 __all__ = ["grid_shape", "patch_bands", "patchify", "raw_dim", "token_count", "unpatchify"]
+
+# read twice, the second time from the cache; large enough that the loop costs nothing
+PIECE_BYTES = 2**20
 
 
 def token_count(height: Size, width: Size, patch: Size) -> Any:
@@ -80,9 +83,15 @@ def patchify(pictures: Any, patch: int, *, border: str | None = None) -> Array:
     ShapeError, ValuesError, UnknownNameError
     """
     axes = "... height width channels"
-    pictures = require_array("pictures", _with_channels(pictures), axes)
+    pictures = require_numbers("pictures", _with_channels(pictures), axes)
     rows, columns = _grid(pictures, patch, border)
-    return _cut(pictures, rows, columns, int(patch))
+    patch = int(patch)
+    patches = _no_patches(pictures, rows, columns, patch)
+    for piece in _pieces(pictures):
+        if not is_finite(pictures[piece]):
+            require_array("pictures", pictures, axes)  # raises, with the index in the whole
+        _cut(pictures[piece], patches[piece], patch)
+    return patches.reshape(*pictures.shape[:-3], rows * columns, -1)
 
 
 def patch_bands(pictures: Any, patch: int, *, border: str | None = None) -> Iterator[Array]:
@@ -153,21 +162,38 @@ def _grid(pictures: Array, patch: int, border: str | None) -> tuple[int, int]:
     return rows, columns
 
 
+def _pieces(pictures: Array) -> list[Any]:
+    """How a batch of floats is cut: a piece is still in the cache when it is read after its check."""
+    if pictures.ndim == 3 or pictures.dtype.kind != "f":
+        return [...]
+    step = max(1, PIECE_BYTES // pictures[0].nbytes)
+    return [slice(start, start + step) for start in range(0, len(pictures), step)]
+
+
 def _bands(pictures: Array, rows: int, columns: int, patch: int) -> Iterator[Array]:
     for top in range(0, rows * patch, patch):
-        band = pictures[..., top : top + patch, :, :]
-        yield _cut(require_array("pictures", band, "... height width channels"), 1, columns, patch)
+        band = require_array(
+            "pictures", pictures[..., top : top + patch, :, :], "... height width channels"
+        )
+        patches = _no_patches(band, 1, columns, patch)
+        _cut(band, patches, patch)
+        yield patches.reshape(*band.shape[:-3], columns, -1)
 
 
-def _cut(pictures: Array, rows: int, columns: int, patch: int) -> Array:
-    """Patches of the grid; what lies outside is dropped, what is missing is 0."""
+def _no_patches(pictures: Array, rows: int, columns: int, patch: int) -> Array:
+    """Memory for the patches: (..., rows, columns, patch, run), a run being a patch's row of values."""
+    *batch, _, _, channels = pictures.shape
+    return np.empty((*batch, rows, columns, patch, patch * channels), pictures.dtype)
+
+
+def _cut(pictures: Array, patches: Array, patch: int) -> None:
+    """Fills the patches; what lies outside the grid is dropped, what is missing is 0."""
     *batch, height, width, channels = pictures.shape
+    rows, columns, _, run = patches.shape[-4:]
     below, right = (max(0, n * patch - side) for n, side in ((rows, height), (columns, width)))
     if below or right:
         pictures = np.pad(pictures, [(0, 0)] * len(batch) + [(0, below), (0, right), (0, 0)])
     whole = pictures[..., : rows * patch, : columns * patch, :]
-    run = patch * channels
-    patches = np.empty((*batch, rows, columns, patch, run), whole.dtype)
     *_, pixel, channel = whole.strides
     if pixel == channels * whole.itemsize and (channels == 1 or channel == whole.itemsize):
         # one item for the run of a patch's row that lies together: NumPy would copy value by value
@@ -177,4 +203,3 @@ def _cut(pictures: Array, rows: int, columns: int, patch: int) -> Array:
     else:
         apart = whole.reshape(*batch, rows, patch, columns, patch, channels)
         patches.reshape(*apart.swapaxes(-4, -3).shape)[...] = apart.swapaxes(-4, -3)
-    return patches.reshape(*batch, rows * columns, patch * run)
