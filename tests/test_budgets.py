@@ -1,45 +1,29 @@
-"""Budgets against exhaustive search, recorded counts of tools, and arithmetic in fractions."""
+"""Budgets against exhaustive search and arithmetic in fractions."""
 
 from fractions import Fraction
 from typing import Any
 
 import pytest
-import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vitbias.architecture import plain_vit
 from vitbias.budgets import (
-    CONVENTIONS,
-    Convention,
+    Comparison,
     Ledger,
     Match,
-    convert,
+    compare,
+    fit,
     ledger,
+    match_depth,
     match_width,
-    normalised_values,
     ratios,
 )
-from vitbias.counts import attention_bytes, macs, vit_macs, vit_params
+from vitbias.conventions import operations
+from vitbias.counts import attention_bytes, params, vit_macs, vit_params
 from vitbias.errors import GeometryError, UnknownNameError, ValuesError
 from vitbias.readers.catalogue import published
 
-# recorded: torch 2.13.0, timm 1.0.31, fvcore 0.1.5.post20221221, calflops 0.3.2
-RECORDED = {
-    "ViT-Ti/16": (2507366400, 2149702656, 1074851328, 1258411200, 1079579328),
-    "ViT-S/16": (9197764608, 8482437120, 4241218560, 4608338304, 4250674560),
-    "ViT-B/16": (35127656448, 33697001472, 16848500736, 17582740224, 16867412736),
-    "ViT-L/16": (123109425152, 119294345216, 59647172608, 61604135936, 59696595968),
-    "ViT-B/32": (8818372608, 8726212608, 4363106304, 4413986304, 4367906304),
-    "ViT-B/16@384": (110968700928, 98695606272, 49347803136, 55539742464, 49403195136),
-    "DeiT-B distilled": (35313623040, 33868406784, 16934203392, 17675819520, 16953211392),
-}
-NAMES = (
-    "flops",
-    "flops without products",
-    "macs without products",
-    "macs and norms",
-    "macs and norms without products",
-)
 RUN: dict[str, Any] = {
     "params": 101,
     "macs": 7,
@@ -49,74 +33,6 @@ RUN: dict[str, Any] = {
     "epochs": 3,
     "batch": 10,
 }
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_tools_disagree_by_convention_only(name: str) -> None:
-    model = published(name)
-    parts = macs(model)
-    known = {
-        "products": parts.pairs,
-        "normalised": normalised_values(model.tokens, model.width, model.depth),
-    }
-    for convention, recorded in zip(NAMES, RECORDED[name], strict=True):
-        assert convert(parts.total, "macs", convention, **known) == recorded
-        assert convert(recorded, convention, "macs", **known) == parts.total
-
-
-def test_normalised_values_by_going_through_the_blocks() -> None:
-    norms = [3 * 5 for _ in range(7) for _ in ("attention", "mlp")] + [3 * 5]
-    assert normalised_values(3, 5, 7) == sum(norms)
-
-
-@given(
-    st.integers(1, 10**12),
-    st.sampled_from(sorted(CONVENTIONS)),
-    st.sampled_from(sorted(CONVENTIONS)),
-    st.integers(0, 10**9),
-    st.integers(0, 10**9),
-)
-def test_conversion_and_back(linear: int, one: str, two: str, products: int, norms: int) -> None:
-    known = {"products": products, "normalised": norms}
-    start = convert(linear + products, "macs", one, **known)
-    assert convert(convert(start, one, two, **known), two, one, **known) == start
-
-
-def test_conversion_of_symbols() -> None:
-    n = sp.Symbol("n", positive=True, integer=True)
-    p = sp.Symbol("p", positive=True, integer=True)
-    assert sp.expand(convert(n, "macs", "flops", products=p) - 2 * n) == 0
-    assert sp.expand(convert(n, "macs", "flops without products", products=p) - 2 * (n - p)) == 0
-
-
-def test_a_convention_says_what_it_counts() -> None:
-    assert CONVENTIONS["flops"] == Convention(per_mac=2, products=True, per_normalised=0)
-    assert convert(13, "macs", "flops") == 26
-    assert convert(13, "macs", "macs without products", products=5) == 8
-    assert convert(13, "macs", "macs and norms", normalised=2) == 23
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((7, "flops", "macs"), "count without norms: expected a multiple of 2"),
-        ((0, "macs", "flops"), "count: expected an integer >= 1"),
-    ],
-)
-def test_counts_that_a_convention_cannot_have(arguments: Any, message: str) -> None:
-    with pytest.raises(GeometryError, match=message):
-        convert(*arguments)
-
-
-def test_more_products_than_operations() -> None:
-    with pytest.raises(GeometryError, match="count without norms and products"):
-        convert(7, "macs", "flops", products=8)
-    with pytest.raises(GeometryError, match="count without norms"):
-        convert(7, "macs and norms", "macs", normalised=2)
-    with pytest.raises(UnknownNameError, match="target"):
-        convert(7, "macs", "gflops")
-    with pytest.raises(UnknownNameError, match="source"):
-        convert(7, "MACs", "macs")
 
 
 @settings(max_examples=60)
@@ -147,10 +63,10 @@ def test_matched_widths_of_the_chapter() -> None:
         return int(vit_macs(49, 3072, width, 12, 1000))
 
     by_macs = match_width(work, vit_macs(196, 768, 768, 12, 1000))
-    assert by_macs.width == 1547
+    assert by_macs.size == 1547
     assert abs(by_macs.ratio - 1) < Fraction(1, 1000)
-    assert match_width(params, 86_567_656).width == 761
-    assert match_width(work, by_macs.target, step=64).width == 1536
+    assert match_width(params, 86_567_656).size == 761
+    assert match_width(work, by_macs.target, step=64).size == 1536
 
 
 def test_of_two_equally_near_the_smaller() -> None:
@@ -167,7 +83,7 @@ def test_targets_and_counts_that_cannot_be_matched() -> None:
         match_width(lambda d: 5, 29)
     with pytest.raises(ValuesError, match="more than"):  # falls between two widths that were called
         match_width(lambda d: 1 if d == 3 else d**2, 15)
-    assert match_width(lambda d: d, 2**24).width == 2**24
+    assert match_width(lambda d: d, 2**24).size == 2**24
     with pytest.raises(ValuesError, match="to reach 16777217"):
         match_width(lambda d: d, 2**24 + 1)
     with pytest.raises(GeometryError, match="count"):
@@ -228,3 +144,101 @@ def test_a_ledger_holds_positive_counts_so_that_ratios_exist(value):
     with pytest.raises(GeometryError, match=r"^teacher_flops: expected an integer >= 0, got -1"):
         Ledger(3, 5, 2, 7, 11, 13, -1)
     assert Ledger(3, 5, 2, 7, 11, 13, 0).teacher_share == 0
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 9_000))
+def test_matched_depth_against_exhaustive_search(each: int, more: int, above: int) -> None:
+    def count(depth: int) -> int:
+        return each * depth + more
+
+    target = count(1) + above
+    best = min(range(1, 9_100), key=lambda depth: (abs(count(depth) - target), depth))
+    assert match_depth(count, target) == Match(best, count(best), target)
+
+
+def test_depths_that_cannot_be_matched() -> None:
+    with pytest.raises(GeometryError, match="at least the count at depth 1, 5"):
+        match_depth(lambda blocks: 5 * blocks, 4)
+    with pytest.raises(ValuesError, match="to reach 65537, got 65536 at depth 65536"):
+        match_depth(lambda blocks: blocks, 2**16 + 1)
+    with pytest.raises(ValuesError, match="function: expected a function of a depth"):
+        match_depth(None, 4)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", ["params", "macs", "flops", "macs and norms"])
+@pytest.mark.parametrize("by", ["width", "depth"])
+def test_a_fitted_model_is_the_nearest_of_its_neighbours(budget: str, by: str) -> None:
+    start = plain_vit(56, 7, 3 * 11, 5, 11, 13)
+
+    def count(model: Any) -> int:
+        return params(model).total if budget == "params" else operations(model, budget)
+
+    target = 7 * count(start)
+    found = fit(start, budget, target, by=by)
+    model = found.architecture
+    assert (model.width, model.depth) == (
+        (found.match.size, 5) if by == "width" else (33, found.match.size)
+    )
+    assert found.match.count == count(model) and found.match.target == target
+    step = 11 if by == "width" else 1
+    for size in (found.match.size - step, found.match.size + step):
+        sizes = (size, 5) if by == "width" else (33, size)
+        other = plain_vit(56, 7, *sizes, 11, 13)
+        assert abs(count(other) - target) > abs(found.match.count - target)
+
+
+def test_stages_keep_their_ratios_and_hidden_widths_stay_whole() -> None:
+    swin = fit(published("Swin-T"), "params", 87_768_224).architecture
+    assert [stage.width for stage in swin.stages] == [171, 342, 684, 1368]
+    assert [stage.heads for stage in swin.stages] == [3, 6, 12, 24]
+    odd = published("timm:vit_so400m_patch14_siglip_224")  # hidden 4304 of 1152
+    wider = fit(odd, "macs", 2 * operations(odd, "macs")).architecture
+    assert wider.width % 144 == 0 and wider.stages[0].hidden * 1152 == 4304 * wider.width
+
+
+def test_what_cannot_be_fitted() -> None:
+    with pytest.raises(ValuesError, match="architecture: expected one stage"):
+        fit(published("Swin-T"), "macs", 10**10, by="depth")
+    with pytest.raises(UnknownNameError, match="budget"):
+        fit(published("ViT-B/16"), "parameters", 10**8)
+    with pytest.raises(UnknownNameError, match="by"):
+        fit(published("ViT-B/16"), "params", 10**8, by="heads")
+    with pytest.raises(GeometryError, match="target: expected at least the count at width 12"):
+        fit(published("ViT-B/16"), "params", 5)
+
+
+def test_a_comparison_by_hand() -> None:
+    plain, taught = ledger(**RUN), ledger(**RUN, teacher_macs=2)
+    found = compare(taught, plain, tolerance=Fraction(1, 100))
+    assert found.unmatched == ("total_flops",) and "student_flops" in found.matched
+    assert found.ratios["total_flops"] == Fraction(46, 42)
+    assert found.sentence("taught", "plain") == (
+        "A different outcome of taught and plain is one at equal parameters, bytes of score maps, "
+        "optimiser steps, pictures seen, tokens seen and the student's operations, within 1 %; "
+        "it may come from operations with the teacher's (1.095 to 1)."
+    )
+    wide = compare(taught, plain, tolerance=Fraction(4, 42))
+    assert wide.unmatched == () and wide.sentence("A", "B").endswith(
+        "none of these explains a different outcome."
+    )
+    assert compare(plain, taught, tolerance=Fraction(4, 42)).unmatched == ()
+    assert compare(plain, taught, tolerance=Fraction(3, 42)).unmatched == ("total_flops",)
+    assert compare(plain, plain, tolerance=0).sentence("A", "B").startswith("A and B agree exactly")
+
+
+def test_nothing_matched_licenses_nothing() -> None:
+    one = Ledger(3, 5, 7, 11, 13, 17, 0)
+    two = Ledger(6, 10, 14, 22, 26, 34, 0)
+    said = compare(one, two, tolerance=Fraction(1, 2)).sentence("A", "B")
+    assert said.startswith("A and B agree within 50 % in no budget; a different outcome may come")
+    assert said.count("(0.5 to 1)") == 7
+    assert compare(one, two, tolerance=1).unmatched == ()
+
+
+@pytest.mark.parametrize("bad", [-1, 0.01, "1", None, True, float("nan")])
+def test_tolerances_that_are_none(bad: Any) -> None:
+    one = Ledger(3, 5, 7, 11, 13, 17, 0)
+    with pytest.raises(ValuesError, match="tolerance: expected a fraction or an integer >= 0"):
+        compare(one, one, tolerance=bad)
+    with pytest.raises(ValuesError, match="second: expected a name"):
+        Comparison({"params": Fraction(1)}, Fraction(0)).sentence("A", " ")

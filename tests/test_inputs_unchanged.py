@@ -21,6 +21,7 @@ from vitbias import (
     augmentation,
     automorphisms,
     budgets,
+    conventions,
     counts,
     distillation,
     errors,
@@ -51,9 +52,9 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 
 MODULES = (
     *(alignment, alphabets, architecture, arrays, attention, augmentation, automorphisms, budgets),
-    *(counts, distillation, errors, exact_attention, formatting, formula, gauge, hierarchy),
-    *(interface, lattice, learning, orbits, patches, patterns, positions, rank, reach, resizing),
-    *(rotary, stems, symmetry, twins, variance, vit, windows),
+    *(conventions, counts, distillation, errors, exact_attention, formatting, formula, gauge),
+    *(hierarchy, interface, lattice, learning, orbits, patches, patterns, positions, rank, reach),
+    *(resizing, rotary, stems, symmetry, twins, variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
 WHOLE = RNG.integers(-3, 4, (5, 3))
@@ -68,6 +69,7 @@ TURNS = np.array([np.roll(np.eye(3, dtype=int), turn, axis=0) for turn in range(
 LEDGER = budgets.Ledger(*range(1, 8))
 STAGE = architecture.Stage(2, 6, 3)
 PIPELINE = architecture.Architecture("small", 4, 2, [STAGE])
+WORK = conventions.work(PIPELINE)
 
 # function: one call that works; the arguments that carry a caller's data come first
 CALLS = {
@@ -144,9 +146,8 @@ CALLS = {
     augmentation.orbit_average: dict(
         values=REAL[:3], group=TURNS, target_group=TURNS.astype(float)
     ),
-    budgets.convert: dict(
-        count=50, source="flops", target="macs and norms", products=3, normalised=2
-    ),
+    budgets.compare: dict(first=LEDGER, second=LEDGER, tolerance=1),
+    budgets.fit: dict(architecture=PIPELINE, budget="macs", target=10**7, by="width"),
     budgets.ledger: dict(
         params=3,
         macs=7,
@@ -158,9 +159,31 @@ CALLS = {
         last_batch="keep",
         teacher_macs=1,
     ),
+    budgets.match_depth: dict(function=lambda d: 3 * d, target=30),
     budgets.match_width: dict(function=lambda d: d * d, target=30, step=2),
-    budgets.normalised_values: dict(tokens=5, width=3, depth=2),
     budgets.ratios: dict(first=LEDGER, second=LEDGER),
+    conventions.Convention: dict(weights={"mlp": 2, "products": 1}),
+    conventions.convert: dict(
+        count=conventions.operations(PIPELINE, "flops"),
+        source="flops",
+        target="macs",
+        done=WORK,
+    ),
+    conventions.matching: dict(count=5, done=WORK),
+    conventions.operations: dict(architecture=PIPELINE, convention="macs and norms"),
+    conventions.released_swin_operations: dict(
+        architecture=architecture.Architecture(
+            "windows",
+            8,
+            2,
+            [architecture.Stage(2, 6, 3, window=2)],
+            class_token=False,
+            read_out="mean",
+            classes=5,
+            patch_norm=True,
+        )
+    ),
+    conventions.work: dict(architecture=PIPELINE),
     counts.attention_bytes: dict(tokens=5, heads=3, depth=2, bytes_per_value=4),
     counts.block_macs: dict(tokens=8, width=3, ratio=4, window=2),
     counts.block_params: dict(width=3, ratio=4),
@@ -377,7 +400,8 @@ CALLS = {
 }
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
-VALIDATED = (architecture.Architecture, architecture.Stage)  # classes that check
+# classes that check
+VALIDATED = (architecture.Architecture, architecture.Stage, conventions.Convention)
 STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 
 

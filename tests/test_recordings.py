@@ -9,6 +9,7 @@ import pytest
 from vitbias import recordings
 from vitbias.errors import UnknownNameError, ValuesError
 from vitbias.recordings import INDEX, recorded, recording_names
+from vitbias.recordings.counters import READINGS
 
 FOLDER = Path(str(recordings.DATA))
 
@@ -16,7 +17,7 @@ FOLDER = Path(str(recordings.DATA))
 def test_the_index_names_every_file_and_no_other():
     index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
     assert list(index) == sorted(index) == list(recording_names())
-    assert {INDEX, *(entry["file"] for entry in index.values())} == {
+    assert {INDEX, READINGS, *(entry["file"] for entry in index.values())} == {
         path.name for path in FOLDER.iterdir()
     }
 

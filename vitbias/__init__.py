@@ -19,7 +19,8 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     attention        softmax attention in floating point
     exact_attention  the same in rational arithmetic
     counts           parameters, multiply-accumulates and bytes of a model
-    budgets          one width for one budget, conventions of counting, the ledger of a run
+    conventions      what counting tools count, and how their numbers convert
+    budgets          the width or depth that meets a budget, the ledger of a run, what two ledgers license
     vit              a pre-norm vision transformer that returns every intermediate
     symmetry         permutations and equivariance defects
     orbits           how many free parameters a symmetry leaves
@@ -66,6 +67,7 @@ __all__ = [
     "budgets",
     "cards",
     "claims",
+    "conventions",
     "counts",
     "distillation",
     "errors",

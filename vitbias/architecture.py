@@ -56,7 +56,7 @@ MOST_BLOCKS = 2**16
 FLAGS = (
     *("class_token", "distillation_token", "patch_bias", "patch_norm", "embedding_norm"),
     *("qkv_bias", "key_bias", "cosine_attention", "talking_heads", "attention_norm"),
-    *("gated_mlp", "mlp_norm", "post_norm", "final_norm", "layer_scale"),
+    *("gated_mlp", "mlp_norm", "post_norm", "pooled_norm", "final_norm", "layer_scale"),
 )
 
 
@@ -184,6 +184,7 @@ class Architecture:
     attention_norm, mlp_norm : a norm before the output map of attention, before that of the MLP
     gated_mlp : a second map d to rd, multiplied in, as in EVA-02
     post_norm : norms behind attention, MLP and merging instead of before, as in Swin v2
+    pooled_norm : the final norm acts on the mean of the patch tokens, as in BEiT, and not on each token
     border : None; "drop" (the convolution leaves a remainder of the picture unread); "pad" (picture, windows
         and merging are filled with zeros)
     supervision : what the training compares with; ``teacher`` is named with distillation and only then
@@ -222,6 +223,7 @@ class Architecture:
     gated_mlp: bool = False
     mlp_norm: bool = False
     post_norm: bool = False
+    pooled_norm: bool = False
     final_norm: bool = True
     layer_scale: bool = False
     border: str | None = None
@@ -385,6 +387,9 @@ class Architecture:
         if self.classes is not None and self.read_out == "none":
             expected = "None with the read-out 'none'"
             raise ValuesError("classes", expected=expected, got=self.classes)
+        if self.pooled_norm and not (self.final_norm and self.read_out in ("mean", "none")):
+            expected = "False without a final norm of a mean of tokens"
+            raise ValuesError("pooled_norm", expected=expected, got=True)
         if self.classes is None and self.representation is not None:
             expected = "None without classes"
             raise ValuesError("representation", expected=expected, got=self.representation)

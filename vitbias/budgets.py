@@ -1,11 +1,7 @@
-"""Budgets of a training run: one width for one budget, one count in several conventions, one ledger.
+"""Budgets of a training run: the size that meets one, the ledger of a run, what two ledgers license.
 
 Notation: T tokens in attention, extra tokens counted; d width; L blocks; a budget is an integer that grows
 with the width: parameters, multiply-accumulates, bytes.
-
-Convention: counting tools answer in different units. A ``Convention`` says how many operations one
-multiply-accumulate (mac) is, whether the two products of attention are among them, and how many operations
-each value of a normalisation adds. ``macs`` of ``vitbias.counts`` is the convention "macs": 1, yes, 0.
 
 A ledger holds counts only. Seconds, images per second and energy are measurements and have no place in it.
 
@@ -13,12 +9,15 @@ Source: the review that this book accompanies, section 10; Dosovitskiy et al., I
 (arXiv:2010.11929v2), table 6.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from math import lcm
+from types import MappingProxyType
 
-from vitbias.counts import flops, training_flops
+from vitbias.architecture import Architecture
+from vitbias.conventions import CONVENTIONS, operations
+from vitbias.counts import flops, params, training_flops
 from vitbias.errors import (
     GeometryError,
     Literal,
@@ -28,54 +27,39 @@ from vitbias.errors import (
     require_instance,
     require_size,
 )
-from vitbias.formula import Size, as_size, exact_quotient
 
 __all__ = [
-    "CONVENTIONS",
-    "Convention",
+    "Comparison",
+    "Fit",
     "Ledger",
     "Match",
-    "convert",
+    "compare",
+    "fit",
     "ledger",
+    "match_depth",
     "match_width",
-    "normalised_values",
     "ratios",
 ]
 
 LAST_BATCH_RULES = ("drop", "keep")
-MOST_WIDTH = 2**24
-
-
-@dataclass(frozen=True)
-class Convention:
-    """What a count of operations counts.
-
-    per_mac : operations of one multiply-accumulate, 1 or 2
-    products : are the two products of attention, scores and weighted sums, counted
-    per_normalised : operations for each value that a normalisation puts out, 0 for none
-    """
-
-    per_mac: int
-    products: bool
-    per_normalised: int = 0
-
-
-# named by what they count; which tool counts what is the matter of a test, not of a name
-CONVENTIONS = {
-    "macs": Convention(1, True),
-    "flops": Convention(2, True),
-    "macs without products": Convention(1, False),
-    "flops without products": Convention(2, False),
-    "macs and norms": Convention(1, True, 5),
-    "macs and norms without products": Convention(1, False, 5),
+MOST_WIDTH, MOST_DEPTH = 2**24, 2**16
+# budgets of a ledger, and what a sentence calls them
+SPOKEN = {
+    "params": "parameters",
+    "attention_bytes": "bytes of score maps",
+    "steps": "optimiser steps",
+    "images": "pictures seen",
+    "tokens": "tokens seen",
+    "student_flops": "the student's operations",
+    "total_flops": "operations with the teacher's",
 }
 
 
 @dataclass(frozen=True)
 class Match:
-    """The width whose count comes nearest to a target, and that count."""
+    """The size, a width or a depth, whose count comes nearest to a target, and that count."""
 
-    width: int
+    size: int
     count: int
     target: int
 
@@ -127,12 +111,65 @@ class Ledger:
         return Fraction(self.teacher_flops, self.total_flops)
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A model that was scaled to a budget, and how near it comes."""
+
+    architecture: Architecture
+    match: Match
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two ledgers, budget by budget: ``ratios`` are first / second, matched up to 1 + ``tolerance``."""
+
+    ratios: Mapping[str, Fraction]
+    tolerance: Fraction
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The budgets that agree: 1/(1 + t) <= first / second <= 1 + t."""
+        most = 1 + self.tolerance
+        return tuple(name for name, ratio in self.ratios.items() if 1 / most <= ratio <= most)
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """All others."""
+        return tuple(name for name in self.ratios if name not in self.matched)
+
+    def sentence(self, first: str, second: str) -> str:
+        """What a different outcome of the two runs may be called, and what may be behind it.
+
+        Raises
+        ------
+        ValuesError : names that are no text
+        """
+        for field, name in (("first", first), ("second", second)):
+            if not isinstance(name, str) or not name.strip():
+                raise ValuesError(field, expected="a name", got=name)
+        within = f"within {float(100 * self.tolerance):.4g} %" if self.tolerance else "exactly"
+        equal = _listed([SPOKEN[name] for name in self.matched])
+        factors = [f"{SPOKEN[n]} ({float(self.ratios[n]):.4g} to 1)" for n in self.unmatched]
+        if not factors:
+            return (
+                f"{first} and {second} agree {within} in {equal}: "
+                "none of these explains a different outcome."
+            )
+        start = (
+            f"A different outcome of {first} and {second} is one at equal {equal}, {within}; "
+            if equal
+            else f"{first} and {second} agree {within} in no budget; a different outcome "
+        )
+        joint = "it may come from" if equal else "may come from"
+        return f"{start}{joint} {_listed(factors)}."
+
+
 def match_width(function: Callable[[int], int], target: int, *, step: int = 1) -> Match:
     """The multiple of ``step`` whose count comes nearest to the target; of two equally near the smaller.
 
     The function has to grow strictly with the width; by bisection, about 2·log₂(d) calls.
 
-    >>> match_width(lambda d: 12 * d**2, 7_000_000).width
+    >>> match_width(lambda d: 12 * d**2, 7_000_000).size
     764
 
     Parameters
@@ -147,72 +184,67 @@ def match_width(function: Callable[[int], int], target: int, *, step: int = 1) -
     ValuesError : no function, or one that does not grow where it was called, or no width up to 2²⁴ reaches
         the target
     """
-    if not callable(function):
-        raise ValuesError("function", expected="a function of a width", got=function)
-    target, step = require_size("target", target), require_size("step", step)
-    low, of_low = step, require_size("count", function(step))
-    if target < of_low:
-        expected = f"at least the count at width {describe(step)}, {describe(of_low)}"
-        raise GeometryError("target", expected=expected, got=target)
-    high, of_high = low, of_low
-    while of_high < target:
-        if high >= MOST_WIDTH:
-            got = Literal(f"{describe(of_high)} at width {describe(high)}")
-            raise ValuesError("count", expected=f"to reach {describe(target)}", got=got)
-        low, of_low = high, of_high
-        high, of_high = 2 * high, _grown(function, 2 * high, of_high)
-    while high - low > step:
-        middle = (low // step + high // step) // 2 * step
-        of_middle = _grown(function, middle, of_low)
-        if of_middle < target:
-            low, of_low = middle, of_middle
-        else:
-            high, of_high = middle, of_middle
-    near = (low, of_low) if target - of_low <= of_high - target else (high, of_high)
-    return Match(*near, target)
+    return _match(function, target, require_size("step", step), "width", MOST_WIDTH)
 
 
-def normalised_values(tokens: Size, width: Size, depth: Size) -> Any:
-    """(2L + 1)·T·d: two normalisations in each block and one behind the last, over all tokens.
+def match_depth(function: Callable[[int], int], target: int) -> Match:
+    """The number of blocks whose count comes nearest to the target; of two equally near the smaller.
 
-    Raises
-    ------
-    GeometryError
-    """
-    tokens, width = as_size("tokens", tokens), as_size("width", width)
-    return (2 * as_size("depth", depth) + 1) * tokens * width
-
-
-def convert(
-    count: Size, source: str, target: str, *, products: Size = 0, normalised: Size = 0
-) -> Any:
-    """``count`` of one convention in another one of ``CONVENTIONS``.
-
-    count / per_mac, without or with the products and the normalisations, as the conventions say.
-
-    >>> convert(17_563_828_224, "macs", "flops without products", products=715_327_488)
-    33697001472
+    >>> match_depth(lambda blocks: 5 + 7 * blocks, 90).size
+    12
 
     Parameters
     ----------
-    products : macs of the products of attention, as in ``counts.macs(model).pairs``
-    normalised : values put out by normalisations, from ``normalised_values``
+    function : blocks to a positive integer, a count that grows strictly
+    target : the budget
 
     Raises
     ------
-    GeometryError : no sizes, or a count that the source convention cannot have
-    UnknownNameError : an unknown convention
+    GeometryError : no sizes, or a target below the count of one block
+    ValuesError : as ``match_width``, up to 2¹⁶ blocks
     """
-    old = CONVENTIONS[require_choice("source", source, CONVENTIONS)]
-    new = CONVENTIONS[require_choice("target", target, CONVENTIONS)]
-    products = as_size("products", products, minimum=0)
-    normalised = as_size("normalised", normalised, minimum=0)
-    linear = as_size("count", count) - old.per_normalised * normalised
-    linear = exact_quotient("count without norms", linear, old.per_mac)
-    linear -= products if old.products else 0
-    linear = as_size("count without norms and products", linear, minimum=0)
-    linear += products if new.products else 0
-    return new.per_mac * linear + new.per_normalised * normalised
+    return _match(function, target, 1, "depth", MOST_DEPTH)
+
+
+def fit(architecture: Architecture, budget: str, target: int, *, by: str = "width") -> Fit:
+    """The model with another width or depth that comes nearest to a budget; heads and all else stay.
+
+    A width is one that every stage's heads divide and that makes hidden widths whole; stages keep their
+    ratios. The number of blocks is changed in models of one stage.
+
+    >>> from vitbias.readers.catalogue import published
+    >>> found = fit(published("ViT-B/32"), "macs", 17_563_828_224, by="depth")
+    >>> found.match.size, found.architecture.depth
+    (49, 49)
+
+    Parameters
+    ----------
+    budget : "params", or a convention of ``vitbias.conventions``, such as "macs"
+    by : "width" or "depth"
+
+    Raises
+    ------
+    GeometryError : a target that is no size or below the smallest model's count
+    UnknownNameError : an unknown budget, or another size than width and depth
+    ValuesError : no ``Architecture``; several stages by depth; a budget that does not grow with the size, or
+        is not reached
+    """
+    model = require_instance("architecture", architecture, Architecture)
+    name = require_choice("budget", budget, ("params", *CONVENTIONS))
+    wide = require_choice("by", by, ("width", "depth")) == "width"
+    if not wide and len(model.stages) > 1:
+        got = Literal(f"{len(model.stages)} stages")
+        raise ValuesError("architecture", expected="one stage, to be fitted by depth", got=got)
+    scaled = _widened if wide else _deepened
+
+    def count(size: int) -> int:
+        one = scaled(model, size)
+        return params(one).total if name == "params" else operations(one, name)
+
+    found = (
+        match_width(count, target, step=_width_step(model)) if wide else match_depth(count, target)
+    )
+    return Fit(scaled(model, found.size), found)
 
 
 def ledger(
@@ -282,12 +314,86 @@ def ratios(first: Ledger, second: Ledger) -> dict[str, Fraction]:
     }
 
 
-def _grown(function: Callable[[int], int], width: int, less: int) -> int:
-    """The count at ``width``, if it is more than that at a smaller width."""
-    value = require_size("count", function(width))
+def compare(first: Ledger, second: Ledger, *, tolerance: Fraction | int) -> Comparison:
+    """Which budgets of two runs match, and what a different outcome may be called.
+
+    Parameters
+    ----------
+    tolerance : t >= 0, exact: a ratio r matches if 1/(1 + t) <= r <= 1 + t
+
+    Raises
+    ------
+    ValuesError : no ledgers; a tolerance that is no ``Fraction`` and no integer, or negative
+    """
+    given = ratios(first, second)
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Fraction | int) or tolerance < 0:
+        raise ValuesError("tolerance", expected="a fraction or an integer >= 0", got=tolerance)
+    return Comparison(MappingProxyType(given), Fraction(tolerance))
+
+
+def _match(function: Callable[[int], int], target: int, step: int, what: str, most: int) -> Match:
+    if not callable(function):
+        raise ValuesError("function", expected=f"a function of a {what}", got=function)
+    target = require_size("target", target)
+    low, of_low = step, require_size("count", function(step))
+    if target < of_low:
+        expected = f"at least the count at {what} {describe(step)}, {describe(of_low)}"
+        raise GeometryError("target", expected=expected, got=target)
+    high, of_high = low, of_low
+    while of_high < target:
+        if high >= most:
+            got = Literal(f"{describe(of_high)} at {what} {describe(high)}")
+            raise ValuesError("count", expected=f"to reach {describe(target)}", got=got)
+        low, of_low = high, of_high
+        high, of_high = 2 * high, _grown(function, 2 * high, of_high, what)
+    while high - low > step:
+        middle = (low // step + high // step) // 2 * step
+        of_middle = _grown(function, middle, of_low, what)
+        if of_middle < target:
+            low, of_low = middle, of_middle
+        else:
+            high, of_high = middle, of_middle
+    near = (low, of_low) if target - of_low <= of_high - target else (high, of_high)
+    return Match(*near, target)
+
+
+def _grown(function: Callable[[int], int], size: int, less: int, what: str) -> int:
+    """The count at ``size``, if it is more than that at a smaller one."""
+    value = require_size("count", function(size))
     if value <= less:
-        got = Literal(f"{describe(value)} at width {describe(width)}")
+        got = Literal(f"{describe(value)} at {what} {describe(size)}")
         raise ValuesError(
-            "count", expected=f"more than {describe(less)}, of a smaller width", got=got
+            "count", expected=f"more than {describe(less)}, of a smaller {what}", got=got
         )
     return value
+
+
+def _width_step(model: Architecture) -> int:
+    """The smallest first width of which every multiple divides into heads and hidden widths."""
+    first = model.width
+    steps = []
+    for stage in model.stages:
+        for divisor, times in (
+            (stage.heads, Fraction(stage.width)),
+            (1, Fraction(stage.mlp_ratio) * stage.width),
+        ):
+            # size · times / first is a multiple of divisor
+            part = times / (first * divisor)
+            steps.append(part.denominator)
+    return lcm(*steps)
+
+
+def _widened(model: Architecture, width: int) -> Architecture:
+    stages = tuple(
+        replace(stage, width=width * stage.width // model.width) for stage in model.stages
+    )
+    return replace(model, stages=stages)
+
+
+def _deepened(model: Architecture, depth: int) -> Architecture:
+    return replace(model, stages=(replace(model.stages[0], depth=depth),))
+
+
+def _listed(parts: list[str]) -> str:
+    """Parts with commas and an "and"; nothing for none."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -276,6 +276,7 @@ def plain_stage(model: Architecture) -> Stage:
         "a norm inside attention": model.attention_norm,
         "a norm inside the MLP": model.mlp_norm,
         "norms behind": model.post_norm,
+        "a norm of the mean": model.pooled_norm,
         "cosine attention": model.cosine_attention,
         "talking heads": model.talking_heads,
         "a gated MLP": model.gated_mlp,

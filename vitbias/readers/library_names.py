@@ -217,10 +217,12 @@ def _swin() -> Iterator[Architecture]:
 def _beit() -> Iterator[Architecture]:
     for family, size, side in BEIT:
         parts: dict[str, Any] = {"position": "relative", "key_bias": False, "layer_scale": True}
+        parts |= AVERAGED
         yield _timm(f"{family}_{size}_patch16_{side}", size, 16, side, 1000, **parts)
     for size, patch, side in BEIT3:
         name = f"beit3_{size}_patch{patch}_{side}"
-        yield _timm(name, size, patch, side, 1000, attention_norm=True, mlp_norm=True)
+        normed: dict[str, Any] = {"attention_norm": True, "mlp_norm": True}
+        yield _timm(name, size, patch, side, 1000, **normed, **AVERAGED)
 
 
 def _dino() -> Iterator[Architecture]:
@@ -284,9 +286,10 @@ def _eva02() -> Iterator[Architecture]:
     for size, large in sides.items():
         normed = size in ("base", "large")
         for side in (224, large):
-            classes = None if side == 224 else 1000
             name = f"eva02_{size}_patch14_{side}"
-            yield _timm(name, _gated(size), 14, side, classes, **parts, **GATED, mlp_norm=normed)
+            ends = {"pooled_norm": True} if side == 224 else AVERAGED
+            more = {**parts, **GATED, **ends, "mlp_norm": normed}
+            yield _timm(name, _gated(size), 14, side, None if side == 224 else 1000, **more)
     clipped = GATED | {"mlp_norm": True, "attention_norm": True}
     for size, patch, side in (("base", 16, 224), ("large", 14, 224), ("large", 14, 336)):
         name = f"eva02_{size}_patch{patch}_clip_{side}"
@@ -320,6 +323,7 @@ V2: dict[str, Any] = {
     "post_norm": True,
 }
 GATED: dict[str, Any] = {"gated_mlp": True}
+AVERAGED: dict[str, Any] = {"read_out": "mean", "pooled_norm": True}
 
 
 def _gated(size: str) -> Stage:
