@@ -52,8 +52,10 @@ class Count:
     """Two numbers of bits and what they prove.
 
     needed : bits of all patches, D log2 q; held : bits that a token can hold at most, by the bound
-    guaranteed : held < needed, proved; then the mean number of patches to a token is at least
-        2^(needed - held)
+    guaranteed : held < needed, proved: then two patches share a token
+
+    After ``pigeonhole`` there are at most 2^held tokens, so 2^(needed - held) patches share one on the
+    average. ``entropy_bound`` bounds the entropy of the token and not the number of tokens.
     """
 
     needed: float
@@ -62,7 +64,7 @@ class Count:
 
     @property
     def spare(self) -> float:
-        """needed - held, the binary logarithm of the mean number of patches to a token [bits]."""
+        """needed - held: bits of a uniformly random patch that its token cannot hold [bits]."""
         return self.needed - self.held
 
 

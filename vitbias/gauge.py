@@ -9,6 +9,9 @@ Notation: d width; h heads; d_k = d/h; of one head W_Q, W_K, W_V (d_k, d) and W_
     b_V -> b_V + c, b_O -> b_O - W_O c               rows of attention weights sum to 1
 
 So W_Q^T W_K and W_O W_V count, matrices of rank <= d_k: d_k(2d - d_k) numbers each, d_k² fewer than stored.
+Behind a norm with gain g and bias β every token y has Σ y_i/g_i = Σ β_i/g_i, so there also
+
+    W -> W + u (1/g)^T, b -> b - u Σ β_i/g_i         any map W, b that reads y stays
 
 Convention: a symmetry of the function. Gradient descent respects it for orthogonal A only, Adam for signed
 permutations only. Rotary positions, a norm of queries and keys, or relative terms of the keys shrink it.
@@ -62,7 +65,8 @@ def redundant_params(width: Size, heads: Size, depth: Size) -> Any:
     """L(2·h·d_k² + 2d): dimensions in which the weights of L blocks move and no output does [params].
 
     For each block d_k² for each head in queries and keys, as many in values and output, d key biases
-    and d value biases.
+    and d value biases. All of them where tokens span R^d with the constant; at least so many behind a norm,
+    whose tokens lie in a hyperplane that more weights can use.
 
     >>> redundant_params(768, 12, 12)
     1198080

@@ -45,6 +45,7 @@ __all__ = [
 
 MOST_ENTRIES = 2**26  # 512 MiB of float64
 DIGITS = 9  # of floats that count as equal, after the point
+MOST_TURNED = 2**20  # beyond, the angle itself is known to fewer digits than that
 MOST_POWER = 4096  # the fraction of the n-th power of a turn has digits in proportion to n
 
 
@@ -64,7 +65,8 @@ def rotary_phases(
 
     Raises
     ------
-    GeometryError : d is no multiple of 4, or the origin no pair of integers
+    GeometryError : d is no multiple of 4, the origin is no pair of integers, or a place of it is beyond ±2²⁰:
+        floats no longer hold turns of such places to 9 digits
     ValuesError : the temperature is not a finite number >= 1
     ShapeError
     """
@@ -72,6 +74,10 @@ def rotary_phases(
     temperature = require_number("temperature", temperature)
     if temperature < 1:
         raise ValuesError("temperature", expected="a number >= 1", got=temperature)
+    for place in require_origin(origin):
+        if abs(place) > MOST_TURNED:
+            expected = f"places between -{MOST_TURNED:,} and {MOST_TURNED:,}"
+            raise GeometryError("origin", expected=expected, got=place)
     frequencies = temperature ** (-np.arange(quarter) / quarter)
     return _from_angles(rows, columns, frequencies, frequencies, origin)
 
@@ -87,7 +93,9 @@ def torus_phases(rows: int, columns: int, width: int, *, origin: tuple[int, int]
     """
     rows, columns, quarter = _sizes(rows, columns, width)
     whole = 2 * np.pi * np.arange(1, quarter + 1)
-    return _from_angles(rows, columns, whole / rows, whole / columns, origin)
+    top, left = require_origin(origin)
+    around = top % rows, left % columns  # exact, where the product of a far place would be rounded
+    return _from_angles(rows, columns, whole / rows, whole / columns, around)
 
 
 def exact_phases(rows: int, columns: int, turns: Any, *, origin: tuple[int, int] = (0, 0)) -> Array:
@@ -164,8 +172,8 @@ def rotary_scores(query: Any, key: Any, phases: Any) -> Array:
 def turn_classes(phases: Any) -> Array:
     """Which relative turn R_i^T R_j belongs to a pair, as (N, N) labels 0, 1, …; N at most 4,096.
 
-    Equal labels, equal turns: for fractions exactly, for floats after rounding to 9 places after the
-    point. These labels are all that scores can know of places.
+    Equal labels, equal turns: for fractions exactly, for floats to 9 places after the point. These labels are
+    all that scores can know of places.
 
     Raises
     ------
@@ -173,18 +181,33 @@ def turn_classes(phases: Any) -> Array:
     """
     (phases,) = require_alike(("phases", phases, "tokens planes 2"))
     require_few(len(phases))
+    floats = phases.dtype.kind == "f"
     c, s = phases[..., 0], phases[..., 1]
-    labels: dict[object, int] = {}
+    labels: dict[tuple[Any, ...], int] = {}
     found = np.empty((len(phases), len(phases)), dtype=np.int64)
     for i in range(len(phases)):
         with np.errstate(over="ignore", invalid="ignore"):
             turn = np.stack([c[i] * c + s[i] * s, c[i] * s - s[i] * c], axis=-1)
         turn = _within_floats("phases", turn)
-        if turn.dtype.kind == "f":
-            turn = np.round(turn, DIGITS) + 0.0  # -0.0 is 0.0
+        if floats:
+            turn = np.rint(turn * 10.0**DIGITS) + 0.0  # -0.0 is 0.0
         rows = map(tuple, turn.reshape(len(phases), -1).tolist())
         found[i] = [labels.setdefault(row, len(labels)) for row in rows]
-    return found
+    return _neighbours_joined(np.array(list(labels)))[found] if floats else found
+
+
+def _neighbours_joined(rounded: Array) -> Array:
+    """A label for each row: equal where each coordinate differs by a chain of single units.
+
+    A value between two multiples of the unit is rounded to either, by its last bits.
+    """
+    clusters = np.empty(rounded.shape, dtype=np.int64)
+    for column, values in enumerate(rounded.T):
+        order = np.argsort(values, kind="stable")
+        apart = np.diff(values[order], prepend=values[order[0]]) > 1
+        clusters[order, column] = np.cumsum(apart)
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in clusters])
 
 
 def _sizes(rows: Any, columns: Any, width: Any) -> tuple[int, int, int]:

@@ -32,6 +32,13 @@ ANSWERS = (
         settled_by=("R5.6", "R5.2"),
     ),
     _answer(
+        id="R5.7",
+        says="The executable example builds a collision and checks that the two embeddings are equal.",
+        verdict="holds",
+        finding="The recorded pair has equal tokens, and its difference lies in the null space.",
+        settled_by=("R5.3", "RE.2"),
+    ),
+    _answer(
         id="R5.8",
         says="Rigour asks whether what a projection erases is irrelevant to the label or rare and decisive.",
         verdict="interpretation",

@@ -96,9 +96,9 @@ ANSWERS = (
         id="L4.6",
         says="A model that runs after interpolation may still have distorted positions.",
         verdict="holds, sharpened",
-        finding="From 14 to 24 slots a side a table of unrelated rows keeps 0.464, 0.480 or 0.758 of its "
-        "mean square, by operator, and the way there and back changes some table by 0.688, 0.680 "
-        "or 0.143 of its norm. Smooth tables lose less.",
+        finding="From 14 to 24 slots a side a table of unrelated rows keeps 0.464, 0.758 or 0.693 of its "
+        "mean square, by released operator, and the way there and back changes some table by 0.688, 0.143 "
+        "or 0.751 of its norm. Smooth tables lose less.",
         settled_by=("R8.4", "T11"),
     ),
     _answer(
