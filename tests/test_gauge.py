@@ -81,6 +81,22 @@ def test_redundant_dimensions_of_a_whole_attention(rng):
     assert stored - scores - outputs == 2 * k**2 + 2 * k == redundant_params(k, 1, 1)
 
 
+def test_behind_a_norm_more_is_free(rng):
+    """In fractions: a map that reads normed tokens keeps its outputs while W and b move together."""
+    gain, offset, free = (
+        np.array([Fraction(int(k), 7) for k in rng.integers(1, 9, n)]) for n in (5, 5, 3)
+    )
+    centred = np.array([[Fraction(int(k)) for k in row] for row in rng.integers(-9, 10, (11, 5))])
+    centred -= centred.sum(axis=1, keepdims=True) / 5
+    tokens, weight = gain * centred + offset, rng.integers(-9, 10, (3, 5))
+    moved = weight + np.outer(free, 1 / gain)
+    assert (tokens @ moved.T - free * (offset / gain).sum() == tokens @ weight.T).all()
+    assert (tokens @ moved.T != tokens @ weight.T).all()
+    # one dimension for each output: the tokens and the constant span 5 of 6 dimensions
+    spanned = np.concatenate([tokens, np.ones((11, 1), dtype=int) * Fraction(1)], axis=1)
+    assert exact_rank(spanned).rank == 5
+
+
 PARTS = {
     "scores": lambda rng: {"scores": heads_maps(rng)},
     "values": lambda rng: {"values": heads_maps(rng)},

@@ -129,6 +129,23 @@ def test_turn_classes_are_the_offsets():
         assert len(pairs) == labels.max() + 1 == len(np.unique(index))
 
 
+@pytest.mark.parametrize("far", [10**3, 10**6, 2**20, -(2**20), 2**40])
+def test_turn_classes_do_not_know_the_origin(far):
+    torus = turn_classes(torus_phases(5, 7, 8, origin=(far, -far)))
+    assert (torus == turn_classes(torus_phases(5, 7, 8))).all()
+    if abs(far) <= 2**20:
+        flat = turn_classes(rotary_phases(5, 7, 24, origin=(far, -far)))
+        assert (flat == turn_classes(rotary_phases(5, 7, 24))).all()
+
+
+def test_values_at_the_border_of_rounding_are_one():
+    """Two turns that differ in the last bits only, on both sides of a multiple of half a unit."""
+    angles = np.array([0.0, np.arcsin(0.1234567895), 0.0, np.arcsin(0.1234567895) + 1e-15, 0.5])
+    phases = np.stack([np.cos(angles), np.sin(angles)], axis=-1)[:, None]
+    labels = turn_classes(phases)
+    assert labels[0, 1] == labels[2, 3] == labels[0, 3] != labels[0, 4]
+
+
 def test_quarter_turns_close_after_four_places():
     assert automorphisms(turn_classes(exact_phases(4, 4, [(0, 1)]))).order == 16
     # on five places inside a border the first and the last look alike: they may be exchanged
@@ -155,6 +172,11 @@ def test_quarter_turns_close_after_four_places():
         ),
         (lambda: rotary_phases(2, 2, 4, origin=(1,)), ShapeError, "origin: expected a pair (row"),
         (lambda: rotary_phases(2, 2, 4, origin=(1.5, 0)), GeometryError, "origin: expected an int"),
+        (
+            lambda: rotary_phases(2, 2, 4, origin=(0, 2**20 + 1)),
+            GeometryError,
+            "origin: expected places between -1,048,576 and 1,048,576, got 1048577",
+        ),
         (
             lambda: exact_phases(2, 2, [(Fraction(3, 5), Fraction(3, 5))]),
             ValuesError,
