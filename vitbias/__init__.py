@@ -54,7 +54,7 @@ Submodules load when first used: ``import vitbias`` itself imports nothing but t
 
 from importlib import import_module
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "alignment",

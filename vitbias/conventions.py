@@ -22,7 +22,14 @@ from typing import Any
 
 from vitbias.architecture import Architecture, Block
 from vitbias.counts import OFFSET_WIDTH, macs, patch_macs
-from vitbias.errors import Literal, ValuesError, require_choice, require_instance, require_size
+from vitbias.errors import (
+    Literal,
+    ValuesError,
+    describe,
+    require_choice,
+    require_instance,
+    require_size,
+)
 
 __all__ = [
     "CONVENTIONS",
@@ -265,8 +272,9 @@ def convert(count: int, source: str, target: str, done: Work) -> int:
     old = CONVENTIONS[require_choice("source", source, CONVENTIONS)](done)
     new = CONVENTIONS[require_choice("target", target, CONVENTIONS)](done)
     if count != old:
-        expected = f"{old:,}, what {source!r} gives of this work"
-        raise ValuesError("count", expected=expected, got=Literal(f"{count:,}, {count - old:+,}"))
+        expected = f"{describe(old)}, what {source!r} gives of this work"
+        got = Literal(f"{describe(count)}, off by {describe(count - old)}")
+        raise ValuesError("count", expected=expected, got=got)
     return int(new)
 
 

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 SHOWN_CHARACTERS = 80
+MOST_LISTED = 240  # characters of known names in a message
 
 Kind = TypeVar("Kind")
 
@@ -187,6 +188,11 @@ def require_choice(field: str, value: object, known: Iterable[str]) -> str:
     if isinstance(value, str) and value in names:
         return value
     near = get_close_matches(value, names, n=3, cutoff=0.5) if isinstance(value, str) else []
-    listed = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    shown = [
+        name
+        for k, name in enumerate(names)
+        if len(", ".join(map(repr, names[: k + 1]))) < MOST_LISTED
+    ][:12]
+    listed = ", ".join(map(repr, shown)) + (", ..." if len(names) > len(shown) else "")
     hint = "did you mean " + " or ".join(repr(name) for name in near) + "?" if near else ""
     raise UnknownNameError(field, expected=f"one of {listed}", got=value, hint=hint)
