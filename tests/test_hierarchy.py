@@ -1,5 +1,7 @@
 """Merging by slices, stages by hand, fields by dense products."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
@@ -8,17 +10,21 @@ from hypothesis import strategies as st
 
 from vitbias.architecture import Architecture, Stage
 from vitbias.errors import GeometryError, ShapeError, UnknownNameError, ValuesError
+from vitbias.graphs import Merging
 from vitbias.hierarchy import (
+    block_graphs,
+    coverages,
     fields,
     global_block,
     merge_patches,
     merging_collision,
+    merging_graph,
     merging_mask,
     merging_nullity,
     stage_table,
 )
 from vitbias.rank import exact_rank
-from vitbias.reach import compose
+from vitbias.reach import compose, coverage, first_global
 from vitbias.readers.catalogue import published
 from vitbias.windows import attention_mask
 
@@ -119,13 +125,13 @@ def test_swin_t():
 def test_global_blocks(image, window, with_shift, without):
     model = swin(image, window)
     assert global_block(model) == with_shift
-    assert global_block(model, shifted=False) == without
+    assert global_block(model, shift="none") == without
 
 
 @pytest.mark.parametrize("shifted", [True, False])
 def test_swin_t_by_dense_products(shifted):
     model = published("Swin-T")
-    assert fields(model, shifted=shifted) == dense_fields(model, shifted)
+    assert fields(model, shift="masked" if shifted else "none") == dense_fields(model, shifted)
 
 
 @given(
@@ -141,10 +147,10 @@ def test_fields_are_dense_products(sides, depths, window, shifted):
         model = swin(image, window, depths, patch=2, width=3)
     except GeometryError:
         model = swin(image, window, depths, patch=2, width=3, border="pad")
-    found = fields(model, shifted=shifted)
+    found = fields(model, shift="masked" if shifted else "none")
     assert found == dense_fields(model, shifted)
     assert len(found) == sum(depths)
-    block = global_block(model, shifted=shifted)
+    block = global_block(model, shift="masked" if shifted else "none")
     assert (block is None) == (model.grid not in found)
     assert block is None or found[block - 1] == model.grid != (*found, 0)[block - 2]
 
@@ -167,8 +173,21 @@ def test_refused():
     for function in (stage_table, fields, global_block):
         with pytest.raises(ValuesError, match="architecture: expected an instance of Architecture"):
             function("Swin-T")
-    with pytest.raises(ValuesError, match="shifted: expected an instance of bool"):
-        fields(published("Swin-T"), shifted=1)
+    for function in (fields, global_block, coverages, block_graphs):
+        with pytest.raises(
+            UnknownNameError, match="shift: expected one of 'cyclic', 'masked', 'none'"
+        ):
+            function(published("Swin-T"), shift=True)
+    with pytest.raises(GeometryError, match="tokens: expected at most 32,768, got 65536"):
+        block_graphs(swin(1024, 7, border="pad"))
+    with pytest.raises(
+        GeometryError, match="at most 2,048 tokens a side and 1,024 blocks, got 2049"
+    ):
+        fields(swin((2049, 3), 3, (1,), patch=1, border="pad"), shift="cyclic")
+    with pytest.raises(GeometryError, match="side: expected a multiple of the window"):
+        fields(swin(256, 7, border="pad"), shift="cyclic")
+    with pytest.raises(GeometryError, match="tokens: expected at most 16,777,216"):
+        merging_graph(2**13, 2**13)
     expected = "stages: expected at most 16,384 tokens a side and 1,024 blocks, got"
     with pytest.raises(GeometryError, match=f"{expected} 16385 and 1"):
         fields(swin((16_385, 7), 7, (1,), patch=1, border="pad"))
@@ -230,3 +249,89 @@ def test_float_weights_count_as_the_fractions_that_they_are(rng):
 def test_merging_collisions_that_cannot_be_made(weight, scale, merged, error, field):
     with pytest.raises(error, match=f"^{field}"):
         merging_collision(weight, scale, merged)
+
+
+# per block: least, mean and greatest share, recorded from a released Swin-T at 224 px to four places
+SWIN_T_SHARES = [
+    *(
+        ["0.0156", "0.0156", "0.0156"],
+        ["0.0156", "0.0549", "0.0625"],
+        ["0.1406", "0.1914", "0.2500"],
+    ),
+    *(
+        ["0.1406", "0.3525", "0.5625"],
+        ["0.7656", "0.7656", "0.7656"],
+        ["0.7656", "0.8789", "1.0000"],
+    ),
+    *([["1.0000"] * 3] * 6),
+]
+
+
+def test_recorded_coverage_of_swin_t():
+    found = coverages(published("Swin-T"))
+    assert [
+        [f"{float(share):.4f}" for share in vars(row).values()] for row in found
+    ] == SWIN_T_SHARES
+
+
+@pytest.mark.parametrize("shift", ["masked", "cyclic", "none"])
+@pytest.mark.parametrize("image", [112, 224])
+def test_coverages_by_graphs_of_all_tokens(image, shift):
+    model = swin(image, 7, TINY if image == 224 else (2, 3, 2))
+    graphs = block_graphs(model, shift=shift)
+    blocks = [row for graph, row in zip(graphs, coverage(graphs), strict=True) if is_block(graph)]
+    assert tuple(blocks) == coverages(model, shift=shift)
+    assert first_global(graphs) == global_block(model, shift=shift)
+
+
+def is_block(graph):
+    return not isinstance(graph, Merging)
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"), [("Swin-T", 7), ("Swin-S", 7), ("Swin-B", 7), ("ViT-B/16", 1)]
+)
+def test_published_models_as_graphs(name, blocks):
+    graphs = block_graphs(published(name))
+    assert first_global(graphs) == global_block(published(name)) == blocks
+    assert graphs[0].sizes[0] == published(name).tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "found"),
+    [
+        ("Swin-T", 224, [7, 5, 11]),
+        *[(name, 224, [7, 5, 23]) for name in ("Swin-S", "Swin-B")],
+        ("Swin-T", 384, [10, None]),
+        *[(name, 384, [10, None]) for name in ("Swin-S", "Swin-B")],
+    ],
+)
+def test_first_global_blocks_two_ways(name, image, found):
+    """Intervals or bits of lines; and bits of all pairs of tokens."""
+    model = replace(published(name), image_px=(image, image), border="pad" if image % 224 else None)
+    shifts = ("masked", "cyclic", "none") if image == 224 else ("masked", "none")
+    assert [global_block(model, shift=shift) for shift in shifts] == found
+    assert [first_global(block_graphs(model, shift=shift)) for shift in shifts] == found
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("Swin-T", None), ("Swin-S", 22), ("Swin-B", 22)])
+def test_first_global_blocks_at_1024_pixels(name, blocks):
+    """The last coverage before it is not whole; shares never fall from one block to the next."""
+    model = replace(published(name), image_px=(1024, 1024), border="pad")
+    rows = coverages(model)
+    least = [row.least for row in rows]
+    assert global_block(model) == blocks and least == sorted(least)
+    assert (1 in least) == (blocks is not None) and (blocks is None or least[blocks - 2] < 1)
+    assert global_block(model, shift="none") is None
+
+
+@pytest.mark.parametrize("sides", [(6, 4), (5, 7), (1, 3)])
+def test_merging_as_labels(sides):
+    graph = merging_graph(*sides)
+    if not any(side % 2 for side in sides):
+        assert (graph.mask() == merging_mask(*sides)).all()
+    rows, columns = sides
+    for token, label in enumerate(graph.labels):
+        row, column = divmod(token, columns)
+        assert divmod(label, -(-columns // 2)) == (row // 2, column // 2)
+    assert graph.sizes == (-(-rows // 2) * -(-columns // 2), rows * columns)

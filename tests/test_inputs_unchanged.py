@@ -29,6 +29,7 @@ from vitbias import (
     formatting,
     formula,
     gauge,
+    graphs,
     hierarchy,
     interface,
     lattice,
@@ -53,7 +54,19 @@ from vitbias.errors import ValuesError, VitbiasError, describe
 MODULES = (
     *(alignment, alphabets, architecture, arrays, attention, augmentation, automorphisms, budgets),
     *(conventions, counts, distillation, errors, exact_attention, formatting, formula, gauge),
-    *(hierarchy, interface, lattice, learning, orbits, patches, patterns, positions, rank, reach),
+    *(
+        graphs,
+        hierarchy,
+        interface,
+        lattice,
+        learning,
+        orbits,
+        patches,
+        patterns,
+        positions,
+        rank,
+        reach,
+    ),
     *(resizing, rotary, stems, symmetry, twins, variance, vit, windows),
 )
 RNG = np.random.default_rng(17)
@@ -238,8 +251,14 @@ CALLS = {
     formula.maximum: dict(first=2, second=3),
     formula.minimum: dict(first=2, second=3),
     formula.raw_dim: dict(patch=2, channels=3),
-    hierarchy.fields: dict(architecture=PIPELINE, shifted=False),
-    hierarchy.global_block: dict(architecture=PIPELINE, shifted=False),
+    graphs.Merging: dict(labels=np.array([0, 1, 1, 0, 2])),
+    graphs.Partition: dict(labels=np.array([5, 1, 1, 5, 7])),
+    graphs.as_graphs: dict(field="masks", value=np.array([MASK, MASK.T])),
+    hierarchy.block_graphs: dict(architecture=PIPELINE, shift="none"),
+    hierarchy.coverages: dict(architecture=PIPELINE, shift="none"),
+    hierarchy.merging_graph: dict(height=4, width=6),
+    hierarchy.fields: dict(architecture=PIPELINE, shift="none"),
+    hierarchy.global_block: dict(architecture=PIPELINE, shift="none"),
     hierarchy.merge_patches: dict(tokens=RNG.normal(size=(5, 4, 2)), border="pad"),
     hierarchy.merging_collision: dict(weight=ROW, scale=[1, 2, 1], merged=[1, 2, 5]),
     hierarchy.merging_mask: dict(height=4, width=6),
@@ -311,12 +330,15 @@ CALLS = {
     patterns.local_mask: dict(height=2, width=3, radius=1),
     patterns.with_hubs: dict(mask=MASK, hubs=2),
     reach.compose: dict(masks=np.array([MASK, MASK])),
+    reach.coverage: dict(masks=np.array([MASK, MASK.T])),
     reach.depth: dict(masks=np.array([MASK, MASK.T])),
+    reach.first_global: dict(masks=np.array([MASK, MASK.T])),
     reach.frontier: dict(masks=np.array([MASK, MASK.T]), token=2),
     reach.grid_depth: dict(height=8, width=6, window=3, shift=1, first="shifted", border="ragged"),
     reach.line_depth: dict(side=8, window=3, shift=1, first="shifted", border="ragged"),
     reach.line_reach: dict(labels=np.array([[0, 0, 1, 1, 2], [5, 3, 3, 4, 4]])),
     reach.path_counts: dict(masks=np.array([MASK, MASK.T])),
+    reach.product_depth: dict(rows=np.array([MASK]), columns=np.array([MASK.T])),
     reach.shifted_depth: dict(side=8, window=3, shift=1, first="shifted"),
     **{
         function: dict(generators=np.array([[1, 0, 2], [1, 2, 0]]), points=3)
@@ -385,6 +407,7 @@ CALLS = {
     vit.layer_norm: dict(tokens=REAL, gain=REAL[0], bias=REAL[1]),
     vit.plain_stage: dict(model=SMALL),
     windows.attention_mask: dict(height=8, width=6, window=2, shift=1, border="pad", wrap=False),
+    windows.window_graph: dict(height=8, width=6, window=2, shift=1, border="pad", wrap=False),
     windows.global_pairs: dict(tokens=5),
     windows.groups: dict(side=8, window=3, shift=1, border="ragged", wrap=False),
     windows.merge: dict(windows=RNG.normal(size=(6, 4, 2)), height=4, width=6, window=2),
@@ -401,7 +424,10 @@ CALLS = {
 
 # what the library itself passes, never a caller's data; single weights are spoiled in test_vit
 # classes that check
-VALIDATED = (architecture.Architecture, architecture.Stage, conventions.Convention)
+VALIDATED = (
+    *(architecture.Architecture, architecture.Stage, conventions.Convention),
+    *(graphs.Merging, graphs.Partition),
+)
 STRUCTURE = {"field", "named", "axes", "floats", "known", "kind", "function"}
 
 

@@ -3,14 +3,23 @@
 Beside other tests the caches and the memory are shared, and the same work can take twice as long.
 """
 
+import subprocess
+import sys
 from time import process_time
 
 import numpy as np
 import pytest
 
+from vitbias.counts import macs, params
+from vitbias.graphs import as_graphs, first_after
 from vitbias.interface import null_vector
 from vitbias.patches import patchify
+from vitbias.patterns import axial_mask, local_mask
 from vitbias.rank import certified_rank, integer_rows
+from vitbias.reach import depth, grid_depth
+from vitbias.readers import library_names
+from vitbias.readers.catalogue import published
+from vitbias.windows import window_graph
 
 REFERENCE = 0.13  # NumPy's rank of 768 x 768 on the machine that the limits were set for [s]
 STEADY = np.random.default_rng(3).normal(size=(768, 768))
@@ -68,3 +77,50 @@ def test_the_cut_takes_at_most_three_copies_of_memory(kind):
         if done >= 5 and min(cuts) <= 3 * min(copies):
             return
     raise AssertionError(f"{min(cuts) / min(copies):.2f} copies")
+
+
+def test_time_of_counting():
+    """One published model in 0.1 ms; the whole catalogue of libraries, built and counted, in 20 ms."""
+    model = published("ViT-B/16")
+    assert within(0.01, lambda: [(params(model), macs(model)) for _ in range(100)])
+
+    def catalogue():
+        library_names.library_models.cache_clear()
+        return [(params(m), macs(m)) for m in library_names.library_models().values()]
+
+    assert len(catalogue()) == 179
+    assert within(0.02, catalogue)
+
+
+def test_time_of_a_million_tokens():
+    assert grid_depth(1024, 1024, 8, 4) == 255
+    assert within(0.02, grid_depth, 1024, 1024, 8, 4)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the most memory of a process is read from /proc"
+)
+def test_memory_of_a_million_tokens():
+    script = """
+from vitbias.reach import grid_depth
+assert grid_depth(1024, 1024, 8, 4) == 255
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert int(said.stdout) * 1024 <= 60e6
+
+
+def test_time_of_packed_partitions():
+    steps = [window_graph(56, 56, 7, cut) for cut in (0, 3)]
+    assert depth(steps) == 15
+    assert within(0.02, depth, steps)
+
+
+@pytest.mark.parametrize(
+    "mask", [axial_mask(56, 56), local_mask(56, 56, 3)], ids=["axial", "local"]
+)
+def test_time_of_one_block_of_any_mask(mask):
+    (graph,) = as_graphs("masks", [mask])
+    assert within(0.025, graph.after, first_after(graph))

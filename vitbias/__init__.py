@@ -31,6 +31,7 @@ floor 1, exact mathematics (numpy, einops; sympy and python-flint on demand)
     rotary           queries and keys that are turned by their places
     alignment        objects on the patch grid, and what a pixel shift changes
     resizing         a table of positions for another grid
+    graphs           partitions, mergings and masks as graphs of one block, in packed bits
     windows          window attention: partition, shift, masks, counts of pairs
     patterns         axial, dilated, local and causal masks, and hub tokens
     reach            what a token can depend on after some blocks
@@ -76,6 +77,7 @@ __all__ = [
     "formatting",
     "formula",
     "gauge",
+    "graphs",
     "hierarchy",
     "interface",
     "lattice",

@@ -15,6 +15,7 @@ the four parts, and for the zeros at bottom and right (detection code) where a s
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,20 @@ from vitbias.errors import (
     require_size,
 )
 from vitbias.formula import Size, as_size, cells
+from vitbias.graphs import MOST_TOKENS, Graph, Merging, Partition, packed_identity
 from vitbias.interface import Collision, min_nullity, null_vector, null_vectors
-from vitbias.reach import line_reach
+from vitbias.reach import Coverage, line_reach
 from vitbias.windows import groups
 
 __all__ = [
     "StageRow",
+    "block_graphs",
+    "coverages",
     "fields",
     "global_block",
     "merge_patches",
     "merging_collision",
+    "merging_graph",
     "merging_mask",
     "merging_nullity",
     "stage_table",
@@ -51,6 +56,8 @@ __all__ = [
 BORDER_RULES = ("pad",)
 MOST_BLOCKS = 1024
 MOST_SIDE = 2**14
+MOST_WRAPPED_SIDE = 2**11  # whose pairs are kept, in bits
+SHIFTS = ("masked", "cyclic", "none")
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,21 @@ def merge_patches(tokens: Any, *, border: str | None = None) -> Array:
     rest = [(0, 0)] * (tokens.ndim - 3)
     padded = np.pad(tokens, [*rest, (0, 2 * rows - height), (0, 2 * columns - width), (0, 0)])
     return rearrange(padded, "... (rows i) (columns j) c -> ... rows columns (j i c)", i=2, j=2)
+
+
+def merging_graph(height: int, width: int) -> Merging:
+    """Which merged token each token goes into, row by row; an odd side leaves groups of two or one.
+
+    Raises
+    ------
+    GeometryError : no sizes, or more than 2²⁴ tokens
+    """
+    rows, columns = require_size("height", height), require_size("width", width)
+    if rows * columns > MOST_PAIRED_TOKENS**2:
+        expected = f"at most {MOST_PAIRED_TOKENS**2:,}"
+        raise GeometryError("tokens", expected=expected, got=rows * columns)
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    return Merging(row // 2 * -(-columns // 2) + column // 2)
 
 
 def merging_mask(height: int, width: int) -> Array:
@@ -188,60 +210,144 @@ def stage_table(architecture: Architecture) -> tuple[StageRow, ...]:
     )
 
 
-def fields(architecture: Architecture, *, shifted: bool = True) -> tuple[tuple[int, int], ...]:
-    """The least that a token can depend on after each block: (rows, columns) of the first stage's grid.
+def block_graphs(architecture: Architecture, *, shift: str = "masked") -> list[Graph]:
+    """The whole network as graphs on its tokens, mergings between the stages included; extra tokens in front.
 
-    On each side the shortest of all reach intervals, so a field equal to the first grid means that every
-    token sees everything. ``shifted=False`` leaves all layers regular.
+    ``shift``: "masked" as in Swin; "cyclic", the same rolled windows without the mask, which joins opposite
+    borders; "none", all layers regular.
 
     Raises
     ------
     ValuesError : no ``Architecture``
-    GeometryError : more than 16,384 tokens a side or 1,024 blocks
+    UnknownNameError : another shift
+    GeometryError : more than 32,768 tokens in a stage; ``coverages`` needs no pairs
     """
     model = require_instance("architecture", architecture, Architecture)
-    shifted = require_instance("shifted", shifted, bool)
-    if max(model.grid) > MOST_SIDE or model.depth > MOST_BLOCKS:
-        expected = f"at most {MOST_SIDE:,} tokens a side and {MOST_BLOCKS:,} blocks"
-        got = Literal(f"{describe(max(model.grid))} and {describe(model.depth)}")
-        raise GeometryError("stages", expected=expected, got=got)
-    lines = [_line_fields(model, axis, shifted) for axis in (0, 1)]
-    return tuple(zip(*lines, strict=True))
+    require_choice("shift", shift, SHIFTS)
+    graphs: list[Graph] = []
+    for number, (stage, (block, _)) in enumerate(
+        zip(stage_table(model), model.layout, strict=True)
+    ):
+        if number:
+            graphs.append(merging_graph(*stage_table(model)[number - 1].grid))
+        if block.tokens > MOST_TOKENS:
+            expected = f"at most {MOST_TOKENS:,}"
+            hint = "coverages and fields need no pairs"
+            raise GeometryError("tokens", expected=expected, got=block.tokens, hint=hint)
+        for cut in _cuts(stage, shift):
+            if stage.window is None:
+                graphs.append(Partition(np.zeros(block.tokens, dtype=np.int64)))
+                continue
+            row, column = (_labels(side, stage.window, cut, shift) for side in stage.grid)
+            graphs.append(Partition((row[:, None] * (column.max() + 1) + column).ravel()))
+    return graphs
 
 
-def global_block(architecture: Architecture, *, shifted: bool = True) -> int | None:
+def fields(architecture: Architecture, *, shift: str = "masked") -> tuple[tuple[int, int], ...]:
+    """The least that a token can depend on after each block: (rows, columns) of the first stage's grid.
+
+    On each side the smallest of all reach sets, so a field equal to the first grid means that every token
+    sees everything. ``shift`` as in ``block_graphs``.
+
+    Raises
+    ------
+    ValuesError : no ``Architecture``
+    UnknownNameError : another shift
+    GeometryError : more than 16,384 tokens a side (2,048 where the shift is cyclic) or 1,024 blocks
+    """
+    lines = _lines(architecture, shift)
+    return tuple((int(down.min()), int(right.min())) for down, right in lines)
+
+
+def coverages(architecture: Architecture, *, shift: str = "masked") -> tuple[Coverage, ...]:
+    """The least, mean and greatest share of the first grid that a token can depend on, after each block.
+
+    Exact at any size: reach sets are products of a line's, so their counts are products, and so is the mean.
+
+    >>> from vitbias.readers.catalogue import published
+    >>> coverages(published("Swin-T"))[1].mean, coverages(published("Swin-T"))[6].least
+    (Fraction(225, 4096), Fraction(1, 1))
+
+    Raises
+    ------
+    GeometryError, UnknownNameError, ValuesError : as ``fields``
+    """
+    found = []
+    grid = require_instance("architecture", architecture, Architecture).grid
+    for down, right in _lines(architecture, shift):
+        least, mean, most = Fraction(1), Fraction(1), Fraction(1)
+        for counts, side in zip((down, right), grid, strict=True):
+            least *= Fraction(int(counts.min()), side)
+            mean *= Fraction(int(counts.sum()), len(counts) * side)
+            most *= Fraction(int(counts.max()), side)
+        found.append(Coverage(least, mean, most))
+    return tuple(found)
+
+
+def global_block(architecture: Architecture, *, shift: str = "masked") -> int | None:
     """The first block, counted from 1, after which every token can depend on the whole picture.
 
     None: not in this network.
 
     Raises
     ------
-    GeometryError, ValuesError : as ``fields``
+    GeometryError, UnknownNameError, ValuesError : as ``fields``
     """
-    found = fields(architecture, shifted=shifted)
+    found = fields(architecture, shift=shift)
     return next((n for n, field in enumerate(found, 1) if field == architecture.grid), None)
 
 
-def _line_fields(model: Architecture, axis: int, shifted: bool) -> list[int]:
+def _lines(architecture: Any, shift: Any) -> list[tuple[Array, Array]]:
+    """Sizes of all reach sets after each block, on the rows and on the columns."""
+    model = require_instance("architecture", architecture, Architecture)
+    require_choice("shift", shift, SHIFTS)
+    most = MOST_WRAPPED_SIDE if shift == "cyclic" else MOST_SIDE
+    if max(model.grid) > most or model.depth > MOST_BLOCKS:
+        expected = f"at most {most:,} tokens a side and {MOST_BLOCKS:,} blocks"
+        got = Literal(f"{describe(max(model.grid))} and {describe(model.depth)}")
+        raise GeometryError("stages", expected=expected, got=got)
+    walk = _wrapped_line if shift == "cyclic" else _line
+    return list(zip(*(walk(model, axis, shift) for axis in (0, 1)), strict=True))
+
+
+def _line(model: Architecture, axis: int, shift: str) -> list[Array]:
+    """By intervals: no window wraps round."""
     low = np.arange(model.grid[axis])
     high = low + 1
-    shortest = []
+    sizes = []
     for number, row in enumerate(stage_table(model)):
         if number:
             halves = np.arange(0, len(low), 2)
             low, high = np.minimum.reduceat(low, halves), np.maximum.reduceat(high, halves)
-        cuts = [row.shift if shifted and block % 2 else 0 for block in range(row.blocks)]
-        labels = [_labels(row.grid[axis], row.window, cut) for cut in cuts]
+        labels = [_labels(row.grid[axis], row.window, cut, shift) for cut in _cuts(row, shift)]
         within_low, within_high = line_reach(np.array(labels))
         # positions of this stage to tokens of the first: the ends of an interval lie in its outer positions
-        shortest += [
-            int((high[upper - 1] - low[lower]).min())
+        sizes += [
+            high[upper - 1] - low[lower]
             for lower, upper in zip(within_low[1:], within_high[1:], strict=True)
         ]
         low, high = low[within_low[-1]], high[within_high[-1] - 1]
-    return shortest
+    return sizes
 
 
-def _labels(side: int, window: int | None, cut: int) -> Array:
+def _wrapped_line(model: Architecture, axis: int, shift: str) -> list[Array]:
+    """By bits: windows that wrap round leave no intervals."""
+    packed, sizes = packed_identity(model.grid[axis]), []
+    for number, row in enumerate(stage_table(model)):
+        if number:
+            packed = Merging(np.arange(len(packed)) // 2).after(packed)
+        for cut in _cuts(row, shift):
+            packed = Partition(_labels(row.grid[axis], row.window, cut, shift)).after(packed)
+            sizes.append(np.bitwise_count(packed).sum(axis=1, dtype=np.int64))
+    return sizes
+
+
+def _cuts(row: StageRow, shift: str) -> list[int]:
+    return [row.shift if shift != "none" and block % 2 else 0 for block in range(row.blocks)]
+
+
+def _labels(side: int, window: int | None, cut: int, shift: str) -> Array:
+    if shift == "cyclic" and cut:
+        return groups(side, window or side, cut, wrap=True)
     # whether a remainder is allowed was decided by the description
     return groups(side, side if window is None else window, cut, border="pad")

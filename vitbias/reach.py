@@ -14,37 +14,51 @@ columns can be treated apart. On a line whose labels stand in runs, a reach set 
 Source: the review, section 9; Liu et al., ICCV 2021 (arXiv:2103.14030v2), section 3.2, for the alternation.
 """
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from vitbias.arrays import Array, as_array, require_array
-from vitbias.attention import require_mask
+from vitbias.arrays import MOST_PAIRED_TOKENS, Array, require_array
 from vitbias.errors import (
     GeometryError,
     Literal,
     ShapeError,
     ValuesError,
     require_choice,
-    require_sequence,
     require_size,
 )
 from vitbias.formula import Size, as_size, maximum, minimum
+from vitbias.graphs import Graph, Merging, as_graphs, first_after, packed_identity, unpacked
 from vitbias.windows import groups, require_window
 
 __all__ = [
+    "Coverage",
     "compose",
+    "coverage",
     "depth",
+    "first_global",
     "frontier",
     "grid_depth",
     "line_depth",
     "line_reach",
     "path_counts",
+    "product_depth",
     "shifted_depth",
 ]
 
 ORDERS = ("regular", "shifted")
 MOST_WALKED_TOKENS = 2**13  # side of a line whose blocks are walked one by one, in seconds
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What part of the input tokens the tokens can depend on: the least, the mean and the most, exact."""
+
+    least: Fraction
+    mean: Fraction
+    most: Fraction
 
 
 def compose(masks: Any) -> Array:
@@ -54,19 +68,61 @@ def compose(masks: Any) -> Array:
 
     Parameters
     ----------
-    masks : sequence of (N_n, N_(n-1)) truth values, first block first; dense, N² values each
+    masks : sequence, first block first, of ``Partition``, ``Merging`` (``vitbias.graphs``) or dense masks
+        (N_n, N_(n-1)) of truth values
 
     Raises
     ------
     ShapeError : no masks, or a mask with other keys than there are tokens
     ValuesError : not truth values, or a query that may use no key
+    GeometryError : more than 32,768 tokens
     """
-    chain = _chain(masks)
-    tokens = chain[0].shape[1]
-    packed = np.packbits(np.eye(tokens, dtype=bool), axis=1)
-    for mask in chain:
-        packed = _after(mask, packed)
-    return np.unpackbits(packed, axis=1, count=tokens).astype(bool)
+    chain = as_graphs("masks", masks)
+    packed = first_after(chain[0])
+    for graph in chain[1:]:
+        packed = graph.after(packed)
+    return unpacked(packed, chain[0].sizes[1])
+
+
+def coverage(masks: Any) -> tuple[Coverage, ...]:
+    """The least, mean and greatest share of the input tokens within reach, after each mask.
+
+    Parameters
+    ----------
+    masks : as in ``compose``, in order, not repeated
+
+    Raises
+    ------
+    GeometryError, ShapeError, ValuesError : as ``compose``
+    """
+    chain = as_graphs("masks", masks)
+    tokens = chain[0].sizes[1]
+    packed, found = None, []
+    for graph in chain:
+        packed = first_after(graph) if packed is None else graph.after(packed)
+        found.append(_shares(np.bitwise_count(packed).sum(axis=1, dtype=np.int64), tokens))
+    return tuple(found)
+
+
+def first_global(masks: Any) -> int | None:
+    """The first block, counted from 1, after which every token can depend on every input token; None: none.
+
+    A ``Merging`` or another mask that is not square changes the tokens and counts as no block. The masks are
+    the whole network and do not repeat; ``depth`` repeats them.
+
+    Raises
+    ------
+    GeometryError, ShapeError, ValuesError : as ``compose``
+    """
+    chain = as_graphs("masks", masks)
+    tokens = chain[0].sizes[1]
+    packed, blocks = None, 0
+    for graph in chain:
+        packed = first_after(graph) if packed is None else graph.after(packed)
+        blocks += _is_block(graph)
+        if _is_full(packed, tokens):
+            return blocks
+    return None
 
 
 def depth(masks: Any) -> int | None:
@@ -76,24 +132,39 @@ def depth(masks: Any) -> int | None:
 
     Parameters
     ----------
-    masks : sequence of (N, N) truth values
+    masks : as in ``compose``, none of which changes the number of tokens
 
     Raises
     ------
-    ShapeError, ValuesError : as ``compose``; also masks that are not square
+    GeometryError, ShapeError, ValuesError : as ``compose``; also masks that are not square
     """
-    chain = _square(_chain(masks))
-    tokens = len(chain[0])
-    packed = np.packbits(np.eye(tokens, dtype=bool), axis=1)
-    full = np.packbits(np.ones(tokens, dtype=bool))
-    blocks = unchanged = 0
-    while (packed != full).any():
-        if unchanged == len(chain):
-            return None
-        before, packed = packed, _after(chain[blocks % len(chain)], packed)
-        blocks += 1
-        unchanged = unchanged + 1 if np.array_equal(before, packed) else 0
-    return blocks
+    return _depth(_square(as_graphs("masks", masks)))
+
+
+def product_depth(rows: Any, columns: Any) -> int | None:
+    """``depth`` of the masks M_n = A_n ⊗ B_n of a grid, from those of its rows A_n and its columns B_n.
+
+    R_L of the grid is the Kronecker product of the two lines', since every A_n and B_n holds the diagonal:
+    (A' ⊗ B')(A ⊗ B) = A'A ⊗ B'B, also for boolean products. So the grid is connected exactly when both lines
+    are; one of them alone may be connected earlier and stays so.
+
+    Parameters
+    ----------
+    rows, columns : as in ``depth``, each one period of the same length
+
+    Raises
+    ------
+    ShapeError : also periods of two lengths
+    GeometryError, ValuesError : as ``depth``
+    """
+    lines = [
+        _square(as_graphs(field, line)) for field, line in (("rows", rows), ("columns", columns))
+    ]
+    if len(lines[0]) != len(lines[1]):
+        got = Literal(f"{len(lines[0])} and {len(lines[1])}")
+        raise ShapeError("rows and columns", expected="equally many masks", got=got)
+    found = [_depth(line) for line in lines]
+    return None if None in found else max(blocks for blocks in found if blocks is not None)
 
 
 def frontier(masks: Any, token: int) -> Array:
@@ -103,7 +174,7 @@ def frontier(masks: Any, token: int) -> Array:
 
     Parameters
     ----------
-    masks : sequence of (N, N) truth values, in order, not repeated
+    masks : as in ``depth``, in order, not repeated
     token : 0…N-1
 
     Raises
@@ -111,15 +182,15 @@ def frontier(masks: Any, token: int) -> Array:
     ShapeError, ValuesError : as ``depth``
     GeometryError : no such token
     """
-    chain = _square(_chain(masks))
-    tokens = len(chain[0])
+    chain = _square(as_graphs("masks", masks))
+    tokens = chain[0].sizes[1]
     token = require_size("token", token, minimum=0)
     if token >= tokens:
         raise GeometryError("token", expected=f"at most {tokens - 1}", got=token)
     heard = np.arange(tokens) == token
     rows = [heard]
-    for mask in chain:
-        heard = heard | mask[:, heard].any(axis=1)
+    for graph in chain:
+        heard = graph.heard(heard)
         rows.append(heard)
     return np.array(rows)
 
@@ -133,13 +204,17 @@ def path_counts(masks: Any) -> Array:
     Raises
     ------
     ShapeError, ValuesError : as ``compose``
+    GeometryError : more than 4,096 tokens: N² integers are formed
     """
     from flint import fmpz_mat
 
-    chain = _chain(masks)
-    product = fmpz_mat(np.eye(chain[0].shape[1], dtype=int).tolist())
-    for mask in chain:
-        product = fmpz_mat(mask.astype(int).tolist()) * product
+    chain = as_graphs("masks", masks)
+    tokens = max(size for graph in chain for size in graph.sizes)
+    if tokens > MOST_PAIRED_TOKENS:
+        raise GeometryError("masks", expected=f"at most {MOST_PAIRED_TOKENS:,} tokens", got=tokens)
+    product = fmpz_mat(np.eye(chain[0].sizes[1], dtype=int).tolist())
+    for graph in chain:
+        product = fmpz_mat(graph.mask().astype(int).tolist()) * product
     entries = [int(entry) for entry in product.entries()]
     return np.array(entries, dtype=object).reshape(product.nrows(), product.ncols())
 
@@ -263,44 +338,42 @@ def shifted_depth(side: Size, window: Size, shift: Size, *, first: str = "regula
     return 2 * windows - 1 + minimum(1, maximum(0, last - shift))
 
 
-def _chain(masks: Any) -> list[Array]:
-    """Masks that follow each other, the residual path included where it exists."""
-    chain: list[Array] = []
-    for item in require_sequence("masks", masks):
-        mask = as_array("mask", item)
-        if mask.ndim != 2 or 0 in mask.shape:
-            raise ShapeError("mask", expected="axes (queries, keys)", got=item)
-        tokens = len(chain[-1]) if chain else mask.shape[1]
-        chain.append(_with_residual(require_mask(mask, len(mask), tokens)))
-    if not chain:
-        raise ShapeError("masks", expected="at least one mask", got=chain)
-    return chain
+def _depth(chain: list[Graph]) -> int | None:
+    tokens = chain[0].sizes[1]
+    if tokens == 1:
+        return 0
+    before, packed = packed_identity(tokens), first_after(chain[0])
+    blocks, unchanged = 1, int(np.array_equal(before, packed))
+    while not _is_full(packed, tokens):
+        if unchanged == len(chain):
+            return None
+        before, packed = packed, chain[blocks % len(chain)].after(packed)
+        blocks += 1
+        unchanged = unchanged + 1 if np.array_equal(before, packed) else 0
+    return blocks
 
 
-def _square(chain: list[Array]) -> list[Array]:
-    for mask in chain:
-        if mask.shape[0] != mask.shape[1]:
-            got = Literal(f"shape {mask.shape}")
+def _square(chain: list[Graph]) -> list[Graph]:
+    for graph in chain:
+        if not _is_block(graph):
+            got = Literal(f"shape {graph.sizes}")
             raise ShapeError("mask", expected="as many queries as keys", got=got)
     return chain
 
 
-def _with_residual(mask: Array) -> Array:
-    if mask.shape[0] != mask.shape[1]:
-        return mask
-    return mask | np.eye(len(mask), dtype=bool)
+def _is_block(graph: Graph) -> bool:
+    """Not a change of the tokens; a merging of single tokens is none either."""
+    return not isinstance(graph, Merging) and graph.sizes[0] == graph.sizes[1]
 
 
-def _after(mask: Array, packed: Array) -> Array:
-    """One boolean product on rows of bits; queries with equal masks, as in a window, share their row."""
-    result = np.empty((len(mask), packed.shape[1]), dtype=np.uint8)
-    first: dict[bytes, int] = {}
-    for query, row in enumerate(np.packbits(mask, axis=1)):
-        twin = first.setdefault(row.tobytes(), query)
-        result[query] = (
-            np.bitwise_or.reduce(packed[mask[query]], axis=0) if twin == query else result[twin]
-        )
-    return result
+def _is_full(packed: Array, tokens: int) -> bool:
+    return bool((np.bitwise_count(packed).sum(axis=1, dtype=np.int64) == tokens).all())
+
+
+def _shares(counts: Array, tokens: int) -> Coverage:
+    least, total, most = int(counts.min()), int(counts.sum()), int(counts.max())
+    mean = Fraction(total, tokens * len(counts))
+    return Coverage(Fraction(least, tokens), mean, Fraction(most, tokens))
 
 
 def _starts(label: Array) -> Array:

@@ -33,6 +33,7 @@ from vitbias.errors import (
     require_size,
 )
 from vitbias.formula import Size, as_size, exact_quotient, is_symbolic, minimum
+from vitbias.graphs import Partition
 
 __all__ = [
     "attention_mask",
@@ -48,6 +49,7 @@ __all__ = [
     "shift",
     "shifted_pairs",
     "swin_window",
+    "window_graph",
     "window_pairs",
 ]
 
@@ -136,6 +138,29 @@ def attention_mask(
         lines.append(label[:, None] == label)
     _require_few("tokens", len(lines[0]) * len(lines[1]), MOST_PAIRED_TOKENS, "tokens")
     return np.kron(*lines)
+
+
+def window_graph(
+    height: int,
+    width: int,
+    window: int,
+    shift: int = 0,
+    *,
+    border: str | None = None,
+    wrap: bool = False,
+) -> Partition:
+    """``attention_mask`` as a partition of the grid, N labels and no pairs.
+
+    Raises
+    ------
+    GeometryError : as ``groups``, also more than 2²⁴ tokens
+    UnknownNameError, ValuesError : as ``groups``
+    """
+    row, column = (
+        groups(side, window, shift, border=border, wrap=wrap) for side in (height, width)
+    )
+    _require_few("tokens", len(row) * len(column), MOST_ENTRIES, "tokens")
+    return Partition((row[:, None] * (int(column.max()) + 1) + column).ravel())
 
 
 def released_mask(height: int, width: int, window: int, shift: int) -> Array:

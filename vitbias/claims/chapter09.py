@@ -138,7 +138,7 @@ def _first_global(*, shifted: bool, lines: bool) -> int | None:
 def _merging() -> Evidence:
     """Swin-T at 224 px: dense masks of the grid and intervals of its lines agree."""
     found = [_first_global(shifted=shifted, lines=True) for shifted in (True, False)]
-    walked = [global_block(_swin_t(), shifted=shifted) for shifted in (True, False)]
+    walked = [global_block(_swin_t(), shift=shift) for shift in ("masked", "none")]
     hold(found == walked == [7, 11], f"{found} and {walked}")
     hold(_first_global(shifted=True, lines=False) == found[0], "the whole grid")
     activations = [row.activations for row in stage_table(_swin_t())]
@@ -206,7 +206,7 @@ def _names() -> Evidence:
     found = {}
     for pixels, window in ((224, 7), (384, 12), (448, 7)):
         model = _swin_t(pixels, window)
-        found[pixels] = [global_block(model), global_block(model, shifted=False)]
+        found[pixels] = [global_block(model), global_block(model, shift="none")]
     hold(found == {224: [7, 11], 384: [7, 11], 448: [11, None]}, f"{found}")
     masks = [attention_mask(14, 14, 7, cut) for cut in (0, 3)]
     wrapped = [masks[0], attention_mask(14, 14, 7, 3, wrap=True)]
