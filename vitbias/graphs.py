@@ -130,6 +130,8 @@ class Dense:
         first: dict[bytes, int] = {}
         rows = np.packbits(self.allowed, axis=1)
         twin = np.array([first.setdefault(row.tobytes(), len(first)) for row in rows])
+        if len(first) == len(twin):
+            return _product(self.allowed, packed)
         distinct = np.unique(twin, return_index=True)[1]
         return np.asarray(_product(self.allowed[distinct], packed)[twin])
 
@@ -219,31 +221,37 @@ def _unions(labels: Array, packed: Array) -> Array:
 
 def _product(mask: Array, packed: Array) -> Array:
     """The boolean product of a mask and rows of bits."""
-    few = np.count_nonzero(mask, axis=1) <= FEW_KEYS
+    few = _keys(mask) <= FEW_KEYS
     result = np.empty((len(mask), packed.shape[1]), dtype=np.uint64)
     everything = np.bitwise_or.reduce(packed, axis=0)
     for chosen, union in ((few, _key_by_key), (~few, _by_groups)):
+        if chosen.all():
+            return union(mask, packed, everything)
         if chosen.any():
             result[chosen] = union(mask[chosen], packed, everything)
     return result
 
 
+def _keys(mask: Array) -> Array:
+    """How many keys each query has; bits are counted faster than truth values."""
+    return np.asarray(np.bitwise_count(np.packbits(mask, axis=1)).sum(axis=1, dtype=np.int64))
+
+
 def _key_by_key(mask: Array, packed: Array, everything: Array) -> Array:
     """The n-th key of every query at once; a query with fewer keys takes its last one again."""
-    keys = np.count_nonzero(mask, axis=1)
+    keys = _keys(mask)
     key = np.flatnonzero(mask) % mask.shape[1]
     last = np.cumsum(keys) - 1
     first = last - keys + 1
     result = np.empty((len(mask), packed.shape[1]), dtype=np.uint64)
     spare = np.empty((CHUNK, packed.shape[1]), dtype=np.uint64)
     for rows in _chunks(len(mask)):
-        union = result[rows]
+        union, place, end = result[rows], first[rows], last[rows]
         more = spare[: len(union)]
-        np.take(packed, key[first[rows]], axis=0, out=union, mode="clip")
+        np.take(packed, key.take(place), axis=0, out=union, mode="clip")
         for n in range(1, int(keys[rows].max())):
-            np.take(
-                packed, key[np.minimum(first[rows] + n, last[rows])], axis=0, out=more, mode="clip"
-            )
+            np.minimum(place + 1, end, out=place)
+            np.take(packed, key.take(place), axis=0, out=more, mode="clip")
             np.bitwise_or(union, more, out=union)
             if n % BATCH == 0 and (union == everything).all():
                 break
