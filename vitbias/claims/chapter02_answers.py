@@ -169,6 +169,7 @@ ANSWERS = (
         finding="It holds for a plain ViT. Merging, pruning and flexible patches change the number; the "
         "essay names some of them itself.",
         settled_by=("R2.1", "R4.1"),
+        also=("X23",),
     ),
     _answer(
         id="L4.1",
