@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from vitbias.claims import chapter10
+from vitbias.claims import chapter10, chapter10_names
 from vitbias.claims.chapter10 import CLAIMS, JFT_CLASSES, JFT_IMAGES, TABLE_6
-from vitbias.counts import training_flops, vit_macs
+from vitbias.counts import params, training_flops, vit_macs
 from vitbias.readers.catalogue import published
 
 EVIDENCE = {record.id: record.evidence for record in CLAIMS}
@@ -48,3 +48,29 @@ def test_a_broken_count_is_noticed(
     for claim_id in broken:
         with pytest.raises(AssertionError):
             EVIDENCE[claim_id]()
+
+
+NAMES = {record.id: record.evidence for record in chapter10_names.CLAIMS}
+
+
+@pytest.mark.parametrize("claim_id", NAMES)
+def test_evidence_on_names_and_recipes_holds(claim_id: str) -> None:
+    assert all(isinstance(value, str) and value for value in NAMES[claim_id]().values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "claim_id"),
+    [
+        ("head_params", lambda width, classes: width * classes, "V10.1"),
+        ("SEVERAL", {**chapter10_names.SEVERAL, "Swin-T": ("Swin-T", "Swin-S")}, "V10.1"),
+        ("RECIPES", chapter10_names.RECIPES[:3] + chapter10_names.RECIPES[2:3], "V10.2"),
+        ("DEIT_TABLE_5", chapter10_names.DEIT_TABLE_5[:2] * 2, "V10.3"),
+        ("macs", lambda model: params(model), "V10.3"),
+    ],
+)
+def test_a_broken_name_or_recipe_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object, claim_id: str
+) -> None:
+    monkeypatch.setattr(chapter10_names, name, value)
+    with pytest.raises((AssertionError, KeyError)):
+        NAMES[claim_id]()

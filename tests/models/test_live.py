@@ -1,5 +1,6 @@
 """Released code run again: it computes what was recorded, and at a real size what the library computes."""
 
+import csv
 import re
 import sys
 from importlib.metadata import distributions, version
@@ -13,10 +14,12 @@ from packaging.utils import canonicalize_name
 
 sys.path.insert(0, str(Path(__file__).parent))
 from record import RECORDED
+from record_counts import COUNTS, counted
 from released import CASES as RELEASED
 from released import create_model, run
 
 from vitbias.claims.chapter02_recorded import CASES, LIMIT, Case, differences
+from vitbias.counts import macs, params
 from vitbias.readers.catalogue import published
 from vitbias.readers.timm_weights import timm_weights
 from vitbias.recordings import recorded, recording_names
@@ -91,3 +94,21 @@ def test_what_runs_is_what_is_locked():
     }
     assert {name: installed.get(name) for name in expected} == expected
     assert not [name for name in installed if name.startswith(cuda) and name not in expected]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("timm:vit_tiny_patch16_224", "timm:deit_small_distilled_patch16_224"),
+        *("timm:swin_tiny_patch4_window7_224", "timm:swinv2_tiny_window8_256"),
+        *("timm:beit_base_patch16_224", "timm:cait_xxs24_224", "timm:vit_base_patch16_siglip_224"),
+        *("torchvision:vit_b_16", "torchvision:swin_t"),
+    ],
+)
+def test_counted_again_it_is_what_was_recorded(name):
+    """Parameters and macs by torch, of families that differ in what they hold; and the library's own."""
+    lines = COUNTS.read_text(encoding="utf-8").splitlines()[1:]
+    recorded_counts = {row["name"]: row for row in csv.DictReader(lines)}
+    found, model = counted(name), published(name)
+    assert found == tuple(int(recorded_counts[name][field]) for field in ("params", "macs"))
+    assert found == (params(model).total, macs(model).total)
